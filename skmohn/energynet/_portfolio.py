@@ -45,7 +45,7 @@ class PortfolioConstants:
     n_hidden: tuple[int, ...] = tuned(
         (1, 4, 16, 32, 64), "benchmarks/energynet/public_density.py"
     )
-    min_gain: float = tuned(0.05, "benchmarks/energynet/public_density.py")
+    min_gain: float = tuned(0.02, "benchmarks/energynet/public_density.py")
     # Epochs, and those without a gain before training ends.
     n_epochs: int = tuned(30, "benchmarks/energynet/public_density.py")
     patience: int = tuned(3, "benchmarks/energynet/public_density.py")
@@ -53,9 +53,13 @@ class PortfolioConstants:
     # multiplications of a step, and the most states of all columns, of whose pairs
     # there are matrices. Where these are too many there is no mixture.
     n_components: tuple[int, ...] = tuned(
-        (4, 16, 64), "benchmarks/energynet/public_density.py"
+        (4, 16, 32, 64), "benchmarks/energynet/public_density.py"
     )
     max_work: float = tuned(5e10, "cost")
+    # Mixtures of each size, from starts of their own, whose mean is the density, and
+    # the most multiplications of a step of all of the largest size.
+    n_starts: int = tuned(4, "benchmarks/energynet/public_density.py")
+    max_work_starts: float = tuned(6e9, "cost")
     max_pair_states: int = tuned(2000, "cost")
     # Steps, and the nats that held-out samples must gain by `patience` of them.
     n_mixture_steps: int = tuned(40, "cost")
@@ -174,48 +178,68 @@ class _TreeSearch:
 
 
 class _MixtureSearch:
-    """Mixture of trees whose number of components makes held-out rows likeliest."""
+    """Mixtures of trees whose number of components makes held-out rows likeliest."""
 
     def __init__(self, split: _Split, sizes: Sequence[int]) -> None:
         states, held, self.n_states, seed = split
         counter = PairCounter.of(states, self.n_states)
+        n_starts = _affordable_starts(sizes[-1], len(states), self.n_states)
 
-        def learn(n_components: int) -> tuple[NDArray[np.float64], TreeMixture]:
-            start = start_responsibilities(states, n_components, seed)
-            return self._train(improve_mixture(counter, states, start), held)
+        def learn(n_components: int) -> tuple[NDArray[np.float64], list[TreeMixture]]:
+            mixtures = []
+            for start in range(n_starts):
+                first = start_responsibilities(states, n_components, seed + start)
+                improved = improve_mixture(counter, states, first)
+                mixtures.append(self._train(improved, held))
+            return TreeMixture.mean(mixtures).log_likelihood(held), mixtures
 
-        _, (self.log_likelihood, self.mixture) = _search_size(learn, sizes)
+        _, (self.log_likelihood, self.mixtures) = _search_size(learn, sizes)
 
     def _train(
         self, mixtures: Iterator[TreeMixture], held: NDArray[np.int16]
-    ) -> tuple[NDArray[np.float64], TreeMixture]:
-        """Log-likelihoods of held-out rows by the best mixture, and this."""
-        first = next(mixtures)
-        best, n_without = (first.log_likelihood(held), first), 0
+    ) -> TreeMixture:
+        """Mixture that makes held-out rows likeliest."""
+        best, n_without = next(mixtures), 0
+        height = best.log_likelihood(held).mean()
         for mixture in islice(mixtures, _PORTFOLIO.n_mixture_steps):
-            found = mixture.log_likelihood(held)
-            if found.mean() >= best[0].mean() + _PORTFOLIO.min_step_gain:
-                best, n_without = (found, mixture), 0
+            found = mixture.log_likelihood(held).mean()
+            if found >= height + _PORTFOLIO.min_step_gain:
+                best, height, n_without = mixture, found, 0
             elif (n_without := n_without + 1) >= _PORTFOLIO.patience:
                 break
         return best
 
     def refit(self, states: NDArray[np.int16]) -> TreeMixture:
         """Go on with all rows."""
-        start = softmax(self.mixture.log_joint(states), axis=1)
-        mixtures = improve_mixture(PairCounter.of(states, self.n_states), states, start)
-        *_, last = islice(mixtures, _PORTFOLIO.n_final_steps)
-        return last
+        counter, refitted = PairCounter.of(states, self.n_states), []
+        for mixture in self.mixtures:
+            start = softmax(mixture.log_joint(states), axis=1)
+            steps = improve_mixture(counter, states, start)
+            *_, last = islice(steps, _PORTFOLIO.n_final_steps)
+            refitted.append(last)
+        return TreeMixture.mean(refitted)
 
 
 def _affordable_sizes(n_rows: int, n_states: NDArray[np.intp]) -> list[int]:
     """Numbers of components of a mixture that cost no more than allowed."""
-    n_columns, n_max = len(n_states), int(n_states.max())
-    if n_columns * n_max > _PORTFOLIO.max_pair_states:
+    if len(n_states) * int(n_states.max()) > _PORTFOLIO.max_pair_states:
         return []
-    # Counts of pairs, of indicators of all states but the first, and messages.
-    work = n_rows * (int(np.sum(n_states - 1)) ** 2 + n_columns * n_max**2)
-    return [n for n in _PORTFOLIO.n_components if n * work <= _PORTFOLIO.max_work]
+    most = _PORTFOLIO.max_work / _work_per_component(n_rows, n_states)
+    return [n for n in _PORTFOLIO.n_components if n <= most]
+
+
+def _affordable_starts(
+    n_components: int, n_rows: int, n_states: NDArray[np.intp]
+) -> int:
+    """Number of mixtures that together cost no more than allowed, at least one."""
+    work = n_components * _work_per_component(n_rows, n_states)
+    return max(1, min(_PORTFOLIO.n_starts, int(_PORTFOLIO.max_work_starts / work)))
+
+
+def _work_per_component(n_rows: int, n_states: NDArray[np.intp]) -> int:
+    """Multiplications of a step: counts of pairs of indicators, and messages."""
+    n_indicators, n_max = int(np.sum(n_states - 1)), int(n_states.max())
+    return n_rows * (n_indicators**2 + len(n_states) * n_max**2)
 
 
 def _search_size(

@@ -5,7 +5,7 @@
 # maximization weighs rows by the probabilities of their components; the tree of a
 # component is then that of Chow and Liu. Sums over unknown states are exact.
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
@@ -42,6 +42,13 @@ class TreeMixture:
 
     weights: np.ndarray  # (n_components,); their sum is 1
     trees: tuple[HiddenChowLiuTree, ...]
+
+    @classmethod
+    def mean(cls, mixtures: Sequence[Self]) -> Self:
+        """Mixture of mixtures with the same weights."""
+        weights = np.concatenate([mixture.weights for mixture in mixtures])
+        trees = tuple(tree for mixture in mixtures for tree in mixture.trees)
+        return cls(weights / len(mixtures), trees)
 
     def log_likelihood(self, states: NDArray[np.int16]) -> NDArray[np.float64]:
         """Log-likelihood of what is known of rows, in nats."""

@@ -170,6 +170,19 @@ def test_no_mixture_where_it_would_cost_too_much(monkeypatch, limit):
     assert np.isfinite(found.score(copies(20, 1)))
 
 
+@pytest.mark.parametrize(("limit", "n_trees"), [(1e12, 12), (1.0, 4)])
+def test_a_mixture_has_as_many_starts_as_cost_no_more(monkeypatch, limit, n_trees):
+    constants = PortfolioConstants(
+        n_components=(4,), n_starts=3, max_work_starts=limit, min_weight=0.0
+    )
+    monkeypatch.setattr(_portfolio, "_PORTFOLIO", constants)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        mixture = net().fit(kinds(200, 0))._portfolio.trees["tree_mixture"]
+    assert len(mixture.trees) == n_trees
+    assert mixture.weights.sum() == pytest.approx(1.0)
+
+
 def test_kinds_of_rows_have_a_mixture_of_trees():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

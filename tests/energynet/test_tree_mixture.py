@@ -135,3 +135,15 @@ def test_likelihoods_of_a_mixture_are_those_of_its_trees():
     first, second = (np.exp(tree.log_likelihood(states)) for tree in trees)
     expected = np.log(0.3 * first + 0.7 * second)
     assert_allclose(mixture.log_likelihood(states), expected, rtol=1e-10)
+
+
+def test_a_mean_of_mixtures_is_that_of_their_probabilities():
+    states = rows(300)
+    counter = PairCounter.of(states, N_STATES)
+    mixtures = []
+    for seed, n_components in enumerate((2, 5)):
+        start = start_responsibilities(states, n_components, seed)
+        mixtures += islice(improve_mixture(counter, states, start), 1)
+    found = TreeMixture.mean(mixtures)
+    expected = np.mean([np.exp(of.log_likelihood(every())) for of in mixtures], axis=0)
+    assert_allclose(np.exp(found.log_likelihood(every())), expected)
