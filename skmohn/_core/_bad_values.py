@@ -94,7 +94,7 @@ def refuse_odd_tables(X: TableLike) -> None:
             f"X is a structured array with the fields {names}, not a table: pass "
             "pandas.DataFrame(X)"
         )
-    dtypes = X.dtypes if hasattr(X, "columns") else ()
+    dtypes = getattr(X, "dtypes", ()) if hasattr(X, "columns") else ()
     fills = [getattr(dtype, "fill_value", None) for dtype in dtypes]
     if fills and None not in fills and any(fill != 0 for fill in fills):
         raise ValueError(

@@ -232,7 +232,9 @@ def _number_in_any_order(
     # Once each, however often a column is there.
     used = np.unique(find_equal(inputs.T))
     slices = list(row_slices(inputs.shape))
-    sums = sum(factors[:, rows] @ inputs[rows][:, used] for rows in slices)
+    sums = np.zeros((2, len(used)))
+    for rows in slices:
+        sums += factors[:, rows] @ inputs[rows][:, used]
     projections = np.concatenate([inputs[rows][:, used] @ sums.T for rows in slices])
     keys = np.round(projections / len(used), LOGISTIC_SELECTION.n_digits)
     first = np.unique(groups, return_index=True)[1]
