@@ -66,6 +66,7 @@ documented for other packages, `_doc_link_module`, `_doc_link_template` and
 """
 
 import contextlib
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
@@ -240,13 +241,20 @@ def check_sample_weight(
     sample_weight: ArrayLike | None, X: ArrayLike, **options: Any
 ) -> NDArray:
     """Check weights, or make those of None; refuse such as are all zero."""
-    sample_weight = to_numpy(sample_weight)
-    if getattr(getattr(sample_weight, "dtype", None), "kind", "") == "c":
-        raise ValueError(
-            "Complex data not supported: sample_weight has complex numbers, pass real "
-            "ones"
-        )
-    weights = _check_sample_weight(sample_weight, X, **options)
+    try:
+        sample_weight = to_numpy(sample_weight)
+        if np.iscomplexobj(sample_weight):
+            raise ValueError(
+                "Complex data not supported: sample_weight has complex numbers, pass "
+                "real ones"
+            )
+        weights = _check_sample_weight(sample_weight, X, **options)
+    except (TypeError, ValueError) as error:
+        # Most of scikit-learn's messages name them.
+        if re.search("sample.weight", str(error), re.IGNORECASE):
+            raise
+        message = f"sample_weight must have a number for each row: {error}"
+        raise type(error)(message) from error
     # As since 1.9, in its words.
     if not weights.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")

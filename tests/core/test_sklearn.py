@@ -247,6 +247,14 @@ def test_weights_that_would_be_lost_are_refused(without_weights, solver, weights
         watched_mlp(mlp, ()).fit(X, y, sample_weight=weights)
 
 
+@pytest.mark.parametrize("weights", ["balanced", ["1.0", "one", "2.0"], [object()] * 3])
+def test_weights_that_are_no_numbers_are_named(weights):
+    with pytest.raises(
+        (TypeError, ValueError), match="sample_weight must have a number for each row"
+    ):
+        check_sample_weight(weights, np.eye(3))
+
+
 def test_an_estimator_refuses_weights_before_it_fits_layers(without_weights):
     X, y = load_iris(return_X_y=True)
     net = EnergyNetClassifier(
