@@ -52,7 +52,6 @@ _LEAST_R2: Final = 0.99
 _MIN_POWER: Final = 1e-8
 # Binary logarithm of the ends of a column beyond which they are scaled.
 _MAX_LOG_UNIT: Final = 1000
-_CURE = 'fit with strategy="pursuit", whose models have few weights'
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,14 @@ def _compare(estimator: Any, formula: Formula, X: TableLike, what: str) -> None:
     )
     print(message)
     if not r2 >= _LEAST_R2:
-        warn_caller(f"{message}, which is low: {_CURE}")
+        warn_caller(f"{message}, which is low: {advise_pursuit(estimator)}")
+
+
+def advise_pursuit(estimator: Any) -> str:
+    """Fit that has weights few enough to be listed, of the same columns."""
+    has_many = any(len(known) > 2 for known in estimator.categories_.values())
+    first = ", after OneHotEncoder for columns of categories" if has_many else ""
+    return f'fit a sparse model with strategy="pursuit"{first}'
 
 
 # ----------------------------------------------------------------------------- targets
@@ -167,7 +173,7 @@ def _read_targets(estimator: Any, X: TableLike | None, what: str) -> Formula:
         raise ValueError(
             f"{what} writes the terms of terms_, but the model has more than these: "
             "pass X, rows on which to compare predictions of both (its loss is "
-            f"printed), or {_CURE}"
+            f"printed), or {advise_pursuit(estimator)}"
         )
     codes, scores, outputs = _Codes(), [], []
     for k, part in enumerate(parts):
