@@ -259,6 +259,18 @@ def test_integer_weights_are_repeated_rows(loss):
     assert_allclose(weighted.standard_errors_, repeated.standard_errors_, rtol=1e-4)
 
 
+def test_folds_have_the_exposures_of_their_samples():
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (200, 2))
+    exposure = rng.choice([0.5, 10.0], 200)
+    y = rng.poisson(1.3 * exposure)
+    model = MOHNGLMRegressor(max_order=1, random_state=0).fit(X, y, exposure=exposure)
+    # The mean has nothing to overfit by.
+    mean = model.history_[0]
+    assert mean["n_terms"] == 0
+    assert abs(mean["validation_log_loss"] - mean["training_log_loss"]) < 0.05
+
+
 def test_poisson_rates_with_integer_exposures_as_weights_are_totals():
     X, _, _ = problem("poisson")
     exposure = np.random.default_rng(0).integers(1, 5, len(X)).astype(float)
