@@ -3,12 +3,13 @@
 import itertools
 import re
 from collections.abc import Sequence
+from numbers import Real
 from typing import Final, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skmohn._core._sklearn import is_pandas_na
+from skmohn._core._sklearn import is_pandas_na, is_scalar_nan
 
 # Columns in a message.
 _N_LISTED: Final = 8
@@ -153,6 +154,8 @@ def is_number(text: str | bytes) -> bool:
 def is_unknown(value: object) -> bool:
     if value is None or is_pandas_na(value):
         return True
-    # NaN, also of decimals, and NaT differ from themselves.
+    if isinstance(value, Real):
+        return is_scalar_nan(value)
+    # NaN among decimals, and NaT, differ from themselves.
     differs = value != value
     return isinstance(differs, bool | np.bool_) and bool(differs)

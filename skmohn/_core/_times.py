@@ -39,7 +39,8 @@ _EXACT: Final = 2.0**53
 
 def column_types(X: TableLike) -> list[str]:
     """Name of the type of each column, in lower case; none where there are none."""
-    if hasattr(X, "columns"):
+    # A Series has one for all its values.
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
         return [str(dtype).lower() for dtype in X.dtypes]
     if isinstance(X, np.ndarray) and X.ndim == 2:
         name = {"U": "str", "O": "object"}.get(X.dtype.kind, X.dtype.name)

@@ -208,7 +208,7 @@ class MOHNGLMRegressor(
     >>> model.terms_
     [(2,), (7,), (2, 7)]
     >>> model.predict(X[:2]).round(1)  # for a year each
-    array([7.2, 2.5])
+    array([7.1, 2.6])
     """
 
     terms_: list[tuple[Any, ...]]
