@@ -45,8 +45,10 @@ class GLMChoiceConstants:
         (0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 10.0), "benchmarks/mohn/counts.py"
     )
     # Nats by which products that were found, which the held-out rows flatter, must
-    # predict them better than models without: "strong" evidence.
+    # predict them better than models without: "strong" evidence; and single columns
+    # better than the mean: less is "not worth more than a bare mention".
     min_gain_found: float = tuned(3.0, "Kass and Raftery (1995), section 3")
+    min_gain: float = tuned(1.0, "Kass and Raftery (1995), section 3")
     # Rough nanoseconds that models with all columns may take on all folds.
     max_work: float = tuned(3e10, "cost")
 
@@ -175,7 +177,8 @@ class _Candidate(NamedTuple):
     terms: list[Term]  # learned from all rows
     # Terms on the path of a fold, which may have found others.
     of_fold: Callable[[ScorePath], list[Term]]
-    is_found: bool = False  # some of the terms were chosen by held-out rows
+    # Nats by which it must predict held-out rows better than one that needs none.
+    min_gain: float = 0.0
 
 
 # Of training data and settings: what was found on all rows and folds, the models to
@@ -231,18 +234,22 @@ def find_candidates(
     )
     position = selection.position
     found = _Candidate(
-        in_order(selection.terms), lambda path: path.model(position), is_found=True
+        in_order(selection.terms),
+        lambda path: path.model(position),
+        _CHOICE.min_gain_found,
     )
     if selection.how != "cv":
         return selection, {"sparse": found}, coverage
     candidates = {"constant": _fixed(start), "sparse": found}
     inputs = in_order({*start, *((j,) for j in range(n_inputs))})
     if len(inputs) <= (most or math.inf) and _is_affordable(samples, selection):
-        candidates["additive"] = _fixed(inputs)
+        candidates["additive"] = _fixed(inputs, _CHOICE.min_gain)
         both = in_order({*inputs, *found.terms})
         if len(both) <= (most or math.inf) and len(both) > len(inputs):
             candidates["both"] = _Candidate(
-                both, lambda path: in_order({*inputs, *found.of_fold(path)}), True
+                both,
+                lambda path: in_order({*inputs, *found.of_fold(path)}),
+                _CHOICE.min_gain_found,
             )
     return selection, candidates, coverage
 
@@ -258,9 +265,9 @@ def find_listed(
     return selection, {"given": _fixed(terms)}, []
 
 
-def _fixed(terms: list[Term]) -> _Candidate:
+def _fixed(terms: list[Term], min_gain: float = 0.0) -> _Candidate:
     """Model of the same terms on all folds."""
-    return _Candidate(terms, lambda _: terms)
+    return _Candidate(terms, lambda _: terms, min_gain)
 
 
 def _is_affordable(samples: TrainingData, selection: SelectedModel) -> bool:
@@ -299,9 +306,9 @@ def _choose(
         learn = partial(GLMModel.learn, samples, candidate.terms, penalties[k])
         if report(record, learn):
             break
-    handicap = _CHOICE.min_gain_found / weights.sum()
+    total = weights.sum()
     compared = zip(losses, candidates.values(), strict=False)
-    lengths = [loss + handicap * candidate.is_found for loss, candidate in compared]
+    lengths = [loss + candidate.min_gain / total for loss, candidate in compared]
     chosen = int(np.argmin(lengths))  # of equal ones, the sparsest
     return list(candidates)[chosen], best[chosen]
 

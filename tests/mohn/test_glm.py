@@ -642,6 +642,20 @@ def test_products_that_are_barely_better_are_not_taken():
     assert model.terms_ == []
 
 
+@pytest.mark.parametrize("seed", [3, 4, 5])
+def test_single_columns_that_are_barely_better_are_not_taken(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.choice([-1.0, 1.0], (60, 4)), rng.poisson(2.0, 60)
+    model = MOHNGLMRegressor(max_order=1, random_state=0).fit(X, y)
+    losses = {
+        record["model"]: record["validation_log_loss"]
+        for record in model.history_
+        if "model" in record
+    }
+    assert 0.0 < 60.0 * (losses["constant"] - losses["additive"]) < 1.0
+    assert model.terms_ == []
+
+
 def test_folds_have_events_each():
     rng = np.random.default_rng(0)
     inputs, y = rng.choice([-1, 1], (60, 12)), np.zeros(60)
