@@ -243,7 +243,7 @@ def check_sample_weight(
     """Check weights, or make those of None; refuse such as are all zero."""
     try:
         sample_weight = to_numpy(sample_weight)
-        if np.iscomplexobj(sample_weight):
+        if getattr(getattr(sample_weight, "dtype", None), "kind", "") == "c":
             raise ValueError(
                 "Complex data not supported: sample_weight has complex numbers, pass "
                 "real ones"
