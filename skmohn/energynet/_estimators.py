@@ -44,7 +44,6 @@ from skmohn._core._validation import to_numpy
 from skmohn._core._versions import Versioned
 from skmohn.energynet._coding import MINMAX
 from skmohn.energynet._conditional import expect_missing
-from skmohn.energynet._layout import sort_columns
 from skmohn.energynet._mlp import Stages, candidates, choose, folds_of
 from skmohn.energynet._stack_trainer import widths_of
 from skmohn.energynet._table import Encoded, Table, read_columns, read_weights
@@ -71,30 +70,6 @@ _ARCHITECTURE_ONLY = {"n_final_epochs": 0, "n_temperatures": 1000}
 _MLP = {"solver": "lbfgs", "tol": 3e-3, "max_iter": 2000}
 
 
-@dataclass(frozen=True, eq=False)
-class InputOrder:
-    """Inputs of a network that vary, in an order and with signs of their own."""
-
-    # A network draws its weights for one input after another: other columns first, or
-    # a constant among them, would be another network.
-    columns: np.ndarray  # (n_inputs,), int
-    sign: np.ndarray  # (n_inputs,)
-
-    @classmethod
-    def of(cls, table: NDArray) -> Self:
-        """Order the columns of distinct rows, which weights leave as they are."""
-        distinct = np.unique(table, axis=0)
-        columns, sign = sort_columns(distinct, np.ones(table.shape[1], bool))
-        varies = np.ptp(distinct, axis=0) > 0.0
-        if varies.any():
-            columns = columns[varies[columns]]
-        return cls(columns, sign[columns])
-
-    def arrange(self, table: NDArray) -> NDArray:
-        """Copy of a table in this order."""
-        return table[:, self.columns] * self.sign.astype(table.dtype)
-
-
 class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, ABC):
     """Find the layers without targets; train a network of these layers with them."""
 
@@ -102,7 +77,6 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
     _categories: Categories
     n_features_in_: int
     scaler_: StandardScaler | None
-    _order: InputOrder | None  # None for a network of the user
 
     _when_long = EnergyNetTransformer._when_long
     _parameter_constraints = {
@@ -207,11 +181,8 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
         self, mlp: Any, X: NDArray, y: NDArray, weights: NDArray | None, stages: Stages
     ) -> Any:
         """Train the final network on the architecture that was found."""
-        self.scaler_, self._order = self._scaler(X, weights), None
-        if self.mlp is None:
-            self._order = InputOrder.of(self._inputs(X, False, is_fit=True))
-        n_varying = int(np.sum(np.nanmin(X, axis=0) < np.nanmax(X, axis=0)))
-        targets, sizes = self._learn_targets(y, weights), self._sizes(y, n_varying)
+        self.scaler_ = self._scaler(X, weights)
+        targets, sizes = self._learn_targets(y, weights), self._sizes(y)
         is_generative = self.init == "generative"
         start = self.transformer_.layers_[: len(sizes)] if is_generative else ()
         mlp.set_params(hidden_layer_sizes=sizes)
@@ -264,18 +235,18 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
     def _from_network(self, predicted: NDArray) -> NDArray:
         return predicted
 
-    def _sizes(self, y: NDArray, n_varying: int) -> tuple[int, ...]:
+    def _sizes(self, y: NDArray) -> tuple[int, ...]:
         """Widths of the hidden layers of the network, from those of the transformer."""
         # Widths that the user sets are taken. Of grown layers, one with a single unit
-        # means that no structure was found: each column that varies gets one then. Nor
-        # may the targets pass through fewer units than there are outputs.
+        # means that no structure was found: there are as many units as columns then.
+        # Nor may the targets pass through fewer units than there are outputs.
         found = self.transformer_
         first, *upper = found.n_components_per_layer_
         if widths_of(found) is not None:
             return (first, *upper)
         n_outputs = self._count_outputs(y)
         if first == 1:
-            first = n_varying
+            first = self.n_features_in_
         wide_enough = takewhile(lambda width: width >= n_outputs, upper)
         return (max(first, n_outputs), *wide_enough)
 
@@ -313,14 +284,14 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
         if self.init == "generative" and has_layers:
             return units.astype(X.dtype)
         scaler: Any = self.scaler_
+        if not is_fit:
+            return standardize_checked(scaler, numbers)
         # Nor may a lone number far off set the slope of a network.
-        columns = standardize_checked(scaler, pull_in(numbers) if is_fit else numbers)
+        columns = standardize_checked(scaler, pull_in(numbers))
         if self.mlp is not None:
             # The user's network learns as it would by itself.
             return columns
-        if is_fit:
-            columns = np.rint(columns / _SUPERVISED.input_step) * _SUPERVISED.input_step
-        return columns if self._order is None else self._order.arrange(columns)
+        return np.rint(columns / _SUPERVISED.input_step) * _SUPERVISED.input_step
 
     def _table(self, X: NDArray) -> tuple[NDArray, NDArray]:
         """Visible units, and columns as numbers, with means for missing values."""
@@ -409,10 +380,8 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
         The fitted layers.
     mlp_ : MLPClassifier
         The fitted network. Its inputs are standardized columns, with an indicator for
-        each category; with ``init="generative"`` and hidden layers, visible units. For
-        a given `mlp` they are in the order of X; else those that vary, in an order and
-        with signs that do not depend on those of X. Without hidden layers,
-        ``mlp_.hidden_layer_sizes`` is ``()``.
+        each category; with ``init="generative"`` and hidden layers, visible units.
+        Without hidden layers, ``mlp_.hidden_layer_sizes`` is ``()``.
     candidates_ : History
         The networks that were compared, as dicts: ``hidden_layer_sizes``, ``alpha``,
         ``loss`` and ``error``, the standard error of the difference to the least loss.
@@ -436,8 +405,8 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
     The widths follow from how columns depend on one another, not from the target: hence
     the comparison with a linear model and with a wider first layer. Widths that you
     give, by ``EnergyNetTransformer(n_components=...)``, are not widened. If columns are
-    independent, or samples too few, the layer has as many units as columns vary. No
-    layer is narrower than the output: the first is widened, others are left out.
+    independent, or samples too few, the layer is as wide as X. No layer is
+    narrower than the output: the first is widened, others are left out.
     At most 4000 distinct samples, spread over the targets, are compared on; the final
     network learns from all of them.
 
@@ -560,10 +529,8 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
         The fitted layers.
     mlp_ : MLPRegressor
         The fitted network. Its inputs are standardized columns, with an indicator for
-        each category; with ``init="generative"`` and hidden layers, visible units. For
-        a given `mlp` they are in the order of X; else those that vary, in an order and
-        with signs that do not depend on those of X. Without hidden layers,
-        ``mlp_.hidden_layer_sizes`` is ``()``.
+        each category; with ``init="generative"`` and hidden layers, visible units.
+        Without hidden layers, ``mlp_.hidden_layer_sizes`` is ``()``.
     candidates_ : History
         The networks that were compared, as dicts: ``hidden_layer_sizes``, ``alpha``,
         ``loss`` and ``error``, the standard error of the difference to the least loss.
@@ -588,8 +555,8 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
     The widths follow from how columns depend on one another, not from the target: hence
     the comparison with a linear model and with a wider first layer. Widths that you
     give, by ``EnergyNetTransformer(n_components=...)``, are not widened. If columns are
-    independent, or samples too few, the layer has as many units as columns vary. No
-    layer is narrower than the output: the first is widened, others are left out.
+    independent, or samples too few, the layer is as wide as X. No layer is
+    narrower than the output: the first is widened, others are left out.
     At most 4000 distinct samples, spread over the targets, are compared on; the final
     network learns from all of them.
 
