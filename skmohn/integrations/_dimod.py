@@ -8,7 +8,7 @@ from typing import Any
 from skmohn._core._optional import import_optional
 from skmohn._core._tuned import tuned
 from skmohn.mohn import MOHNRegressor
-from skmohn.mohn._engine import advise_pursuit, read_polynomial, require_regressor
+from skmohn.mohn._engine import read_polynomial, require_regressor
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,11 @@ def to_dimod(model: MOHNRegressor, vartype: Any = "SPIN") -> Any:
         raise ValueError(f'vartype must be "SPIN" or "BINARY", got {vartype!r}')
     known = read_polynomial(model)
     if known is None:
+        has_many = any(len(known) > 2 for known in model.categories_.values())
+        first = ", after OneHotEncoder for columns of categories" if has_many else ""
         raise ValueError(
-            "model has all weights, more than a polynomial can list: "
-            + advise_pursuit(model)
+            "model has all weights, more than a polynomial can list: fit a sparse one "
+            f'with strategy="pursuit"{first}'
         )
     names = range(model.n_features_in_)
     if hasattr(model, "feature_names_in_"):

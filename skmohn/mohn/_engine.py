@@ -10,7 +10,7 @@ from skmohn.mohn._design.pair_screening import best_pairs
 from skmohn.mohn._design.plane_design import PlaneDesign, Planes
 from skmohn.mohn._design.products import ProductSum
 from skmohn.mohn._effects import tabulate_sobol
-from skmohn.mohn._export.formula import Formula, advise_pursuit
+from skmohn.mohn._export.formula import Formula
 from skmohn.mohn._from_terms import read_polynomial
 from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._gp.marginal_likelihood import (
@@ -50,7 +50,6 @@ __all__ = [
     "PursuitControl",
     "SparseClassModel",
     "Unchanged",
-    "advise_pursuit",
     "compile_kernels",
     "is_same_allele",
     "join_equal_rows",
