@@ -67,7 +67,7 @@ def name_bad_values(X: TableLike, y: ArrayLike | None = None) -> Iterator[None]:
             where = ": pass one label or number for each row"
         elif what.startswith("setting an array element") and _is_ragged(X):
             what = "X has rows of different lengths"
-            where = ": pass as many values for each, NaN where one is missing"
+            where = ": pass the same number for each row, NaN where one is missing"
         else:
             where = ""
         if not where:
@@ -79,8 +79,8 @@ def refuse_odd_tables(X: TableLike) -> None:
     """Refuse tables whose columns are ambiguous, or cannot be read."""
     if isinstance(X, str) or X is None:
         raise ValueError(
-            f"X is {X!r:.60}, not a table: pass what it holds, such as "
-            "pandas.read_csv reads from a file"
+            f"X is {X!r:.60}, not a table: pass an array or a data frame, such as "
+            "pandas.read_csv returns"
         )
     if isinstance(X, list) and any(isinstance(row, dict) for row in X):
         raise ValueError(

@@ -461,8 +461,8 @@ class FoldScorer:
         self.folds = list(splitter.split(self.X, self.y, **routed.splitter.split))
         if not self.folds:
             raise ValueError(
-                "cv has no folds: pass a number of folds, a splitter or pairs of "
-                "indices, which an iterator has once"
+                "cv has no folds: pass a number of folds, a splitter or a list of "
+                "pairs of indices; an iterator can be used only once"
             )
         self.estimator = clone(search.estimator)
         self.parallel = Parallel(n_jobs=search.n_jobs, pre_dispatch=search.pre_dispatch)

@@ -465,7 +465,7 @@ class BLMController(
         return rows
 
     def _list_facts(self) -> list[str]:
-        """Layers, bits and bytes, the loss, the goal, and evaluations."""
+        """Layers, bits and bytes, the loss, evaluations, and the end."""
         sizes = ", ".join(map(str, self.policy_.sizes))
         kind = "recurrent layers" if self._made_with["recurrent"] else "layers"
         n_bits = self._made_with["n_bits"]

@@ -247,7 +247,7 @@ class EnergyNetImputer(HTMLRepr, Versioned, TransformerMixin, BaseEstimator):
         return write_completed(mixed.astype(values.dtype), table, net, X)
 
     def _list_facts(self) -> list[str]:
-        """Missing values by column, what learned the density, and errors."""
+        """Missing values by column, and errors where some were held out."""
         names = name_columns(
             getattr(self, "feature_names_in_", None), self.n_features_in_
         )

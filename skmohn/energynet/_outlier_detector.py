@@ -404,8 +404,13 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
         each = np.arange(n_shown)
         values = self._categories.decode(table.values[rows].astype(np.float64))
         return AnomaliesOfFit(
-            *(len(scores), n_anomalies, rows, scores[rows], columns),
-            *(fractions[each, columns], values[each, columns]),
+            n_rows=len(scores),
+            n_anomalies=n_anomalies,
+            rows=rows,
+            scores=scores[rows],
+            columns=columns,
+            fractions=fractions[each, columns],
+            values=values[each, columns],
         )
 
     def _list_facts(self) -> list[str]:
@@ -428,8 +433,11 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
         if n_shown < found.n_anomalies:
             facts.append(f"the {n_shown} lowest, rows numbered from 0:")
         for row, score, column, part, value in zip(
-            *(found.rows.tolist(), found.scores.tolist(), found.columns.tolist()),
-            *(found.fractions.tolist(), found.values.tolist()),
+            found.rows.tolist(),
+            found.scores.tolist(),
+            found.columns.tolist(),
+            found.fractions.tolist(),
+            found.values.tolist(),
             strict=True,
         ):
             shown = f"{value:.6g}" if isinstance(value, float) else str(value)

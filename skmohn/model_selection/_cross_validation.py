@@ -463,7 +463,8 @@ def _score_split(
     if "test_score" not in found:
         names = [key.removeprefix("test_") for key in found if key.startswith("test_")]
         raise ValueError(
-            f"scoring must give one number, but gives {names}: pass a scorer of one"
+            f"scoring must return one number, but returns {names}: pass a scorer of a "
+            "single metric"
         )
     score = float(found["test_score"][0])
     if not np.isfinite(score):

@@ -277,7 +277,7 @@ def test_scores_may_be_a_frame():
         ({"confidence_level": 95}, ValueError, "confidence_level"),
         ({"scoring": "precise"}, ValueError, "scoring"),
         ({"scoring": lambda *_: np.nan}, ValueError, "scoring must give finite"),
-        ({"scoring": lambda *_: {"a": 1.0}}, ValueError, r"number, but gives \['a'\]"),
+        ({"scoring": lambda *_: {"a": 1.0}}, ValueError, r"but returns \['a'\]"),
         ({"y": IRIS[1][:-1]}, ValueError, "inconsistent numbers of samples"),
     ],
 )
