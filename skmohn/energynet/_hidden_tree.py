@@ -7,17 +7,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Final, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
 from skmohn._core._tuned import tuned
 from skmohn.energynet import _hidden_tree_kernels as kernels
-
-# State of a column that is unknown.
-UNKNOWN: Final = -1
+from skmohn.energynet._chow_liu import PairCounter, chow_liu_tree
 
 
 @dataclass(frozen=True)
@@ -43,44 +40,44 @@ _TREE = HiddenTreeConstants()
 class HiddenChowLiuTree:
     """Tree of hidden variables, one for each column."""
 
-    # Columns are numbered by their depth below: (d,), the number of each column.
+    # Below, columns are numbered so that each comes after its parent: (d,), their
+    # numbers in the table.
     order: np.ndarray
     parents: np.ndarray  # (d,), int; of each in this order, -1 of the root, the first
     # (d, K, K), probabilities of states given those of the parent; all rows of the root
     # are alike.
     transition: np.ndarray
     emission: np.ndarray  # (d, S, K), probabilities of the states of columns
-    n_states: np.ndarray  # (d,), int; number of states of each column in this order
 
     @classmethod
     def start(
         cls,
-        # (n_rows, d), int; states of columns from 0 on, -1 where unknown.
-        states: NDArray[np.int16],
-        n_states: NDArray[np.intp],  # (d,); of each column
+        counter: PairCounter,  # of the rows that are learned from
         n_hidden: int,  # K
         seed: int,
     ) -> Self:
         """Tree of the largest mutual information, with random parameters."""
-        frequencies, information = mutual_information(states, n_states)
-        order, parents = chow_liu_tree(information)
+        order, parents = chow_liu_tree(counter.information())
         rng = np.random.default_rng(seed)
         shape = len(order), n_hidden, n_hidden
         transition = np.exp(_TREE.initial_std * rng.standard_normal(shape))
         transition[0] = transition[0, 0]
-        shape = len(order), n_states.max(), n_hidden
+        shape = len(order), counter.frequencies.shape[1], n_hidden
         emission = np.exp(_TREE.initial_std * rng.standard_normal(shape))
-        emission *= frequencies[order][:, :, None]
+        emission *= counter.frequencies[order][:, :, None]
         return cls(
             order,
             parents,
             transition / transition.sum(axis=2, keepdims=True),
             emission / emission.sum(axis=1, keepdims=True),
-            n_states[order],
         )
 
     def fit_epochs(
-        self, states: NDArray[np.int16], n_epochs: int, seed: int
+        self,
+        # (n_rows, d), int; states of columns from 0 on, -1 where unknown.
+        states: NDArray[np.int16],
+        n_epochs: int,
+        seed: int,
     ) -> Iterator["HiddenChowLiuTree"]:
         """Trees after each epoch of expectation maximization by some rows at a time."""
         # Stepwise as in Cappé and Moulines (2009): counts are a moving mean.
@@ -154,52 +151,3 @@ class HiddenChowLiuTree:
         transition /= transition.sum(axis=2, keepdims=True)
         emission /= emission.sum(axis=1, keepdims=True)
         return replace(self, transition=transition, emission=emission)
-
-
-def chow_liu_tree(
-    information: NDArray[np.float64],  # (d, d); mutual information of columns
-) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-    """Tree of the largest information: an order of columns, and the parent of each."""
-    # Parents are numbered in this order, and come first; -1 for that of the root, which
-    # has the most information about all.
-    root = int(information.sum(axis=1).argmax())
-    if len(information) == 1:
-        return np.zeros(1, np.intp), np.full(1, -1)
-    # No edge may have the length 0, which is none.
-    lengths = information.max() - information + 1.0
-    np.fill_diagonal(lengths, 0.0)
-    tree = minimum_spanning_tree(lengths)
-    order, before = breadth_first_order(tree, root, directed=False)
-    number = np.empty(len(order) + 1, np.int64)
-    number[order] = np.arange(len(order))
-    number[-1] = -1
-    return order.astype(np.intp), number[np.where(before < 0, -1, before)[order]]
-
-
-def mutual_information(
-    states: NDArray[np.int16], n_states: NDArray[np.intp]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Frequencies of states, (d, S), and mutual information of columns, (d, d)."""
-    # Of pairs of columns those rows count of which both are known.
-    of_states = [(states == s).astype(np.float32) for s in range(n_states.max())]
-    counts = np.stack([indicator.sum(axis=0) for indicator in of_states], axis=1)
-    exists = np.arange(n_states.max()) < n_states[:, None]
-    # A row more, of which nothing is known: no state is impossible.
-    smooth = exists / n_states[:, None]
-    frequencies = counts + smooth
-    frequencies /= frequencies.sum(axis=1, keepdims=True)
-    known = (states != UNKNOWN).astype(np.float32)
-    total = (known.T @ known).astype(np.float64) + 1.0
-    joint = {
-        (s, t): ((a.T @ b) + np.outer(smooth[:, s], smooth[:, t])) / total
-        for s, a in enumerate(of_states)
-        for t, b in enumerate(of_states)
-    }
-    every = range(len(of_states))
-    of_first = [np.sum([joint[s, t] for t in every], axis=0) for s in every]
-    information = np.zeros_like(total)
-    for (s, t), p in joint.items():
-        apart = of_first[s] * of_first[t].T
-        with np.errstate(divide="ignore", invalid="ignore"):
-            information += np.where(p > 0.0, p * np.log(p / apart), 0.0)
-    return frequencies, information

@@ -20,14 +20,14 @@ from skmohn._core._fitting import one_blas_thread
 from skmohn._core._rows import equal_slices
 from skmohn._core._tuned import tuned
 from skmohn.energynet import _kernels as kernels
+from skmohn.energynet._chow_liu import UNKNOWN, PairCounter
 from skmohn.energynet._groups import Groups
 from skmohn.energynet._growth_held_out import hold_out
-from skmohn.energynet._hidden_tree import UNKNOWN, HiddenChowLiuTree
+from skmohn.energynet._hidden_tree import HiddenChowLiuTree
 from skmohn.energynet._missing import MissingMask
 from skmohn.energynet._rbm import RBM_LIMITS, random_stream
 from skmohn.energynet._table import Encoded
 from skmohn.energynet._tree_mixture import (
-    PairCounter,
     TreeMixture,
     improve_mixture,
     start_responsibilities,
@@ -49,18 +49,19 @@ class PortfolioConstants:
     # Epochs, and those without a gain before training ends.
     n_epochs: int = tuned(30, "benchmarks/energynet/public_density.py")
     patience: int = tuned(3, "benchmarks/energynet/public_density.py")
-    # Numbers of components of the mixture that are tried in turn, as above, the most
-    # multiplications of a step, and the most states of all columns, of whose pairs
-    # there are matrices. Where these are too many there is no mixture.
+    # Numbers of components of the mixture that are tried in turn, as above, and the
+    # most multiplications of a step.
     n_components: tuple[int, ...] = tuned(
         (4, 16, 32, 64), "benchmarks/energynet/public_density.py"
     )
     max_work: float = tuned(5e10, "cost")
-    # Mixtures of each size, from starts of their own, whose mean is the density, and
-    # the most multiplications of a step of all of the largest size.
-    n_starts: int = tuned(4, "benchmarks/energynet/public_density.py")
+    # Mixtures from starts of their own, whose mean is the density: the first number for
+    # each number of components, more for the best one, as above, and the most
+    # multiplications of a step of all.
+    n_starts: tuple[int, ...] = tuned(
+        (4, 8, 16), "benchmarks/energynet/public_density.py"
+    )
     max_work_starts: float = tuned(6e9, "cost")
-    max_pair_states: int = tuned(2000, "cost")
     # Steps, and the nats that held-out samples must gain by `patience` of them.
     n_mixture_steps: int = tuned(40, "cost")
     min_step_gain: float = tuned(0.002, "cost")
@@ -146,8 +147,10 @@ class _TreeSearch:
         states, held, n_states, seed = split
         self.n_states, self.seed = n_states, seed
 
+        counter = PairCounter.of(states, n_states)
+
         def learn(n_hidden: int) -> tuple[NDArray[np.float64], int]:
-            tree = HiddenChowLiuTree.start(states, n_states, n_hidden, seed)
+            tree = HiddenChowLiuTree.start(counter, n_hidden, seed)
             return self._train(tree, states, held)
 
         self.n_hidden, (self.log_likelihood, self.n_epochs) = _search_size(
@@ -170,7 +173,8 @@ class _TreeSearch:
 
     def refit(self, states: NDArray[np.int16]) -> TreeMixture:
         """Train as long on all rows."""
-        tree = HiddenChowLiuTree.start(states, self.n_states, self.n_hidden, self.seed)
+        counter = PairCounter.of(states, self.n_states)
+        tree = HiddenChowLiuTree.start(counter, self.n_hidden, self.seed)
         trees = tree.fit_epochs(states, _PORTFOLIO.n_epochs, self.seed)
         for _ in range(self.n_epochs):
             tree = next(trees)
@@ -183,17 +187,24 @@ class _MixtureSearch:
     def __init__(self, split: _Split, sizes: Sequence[int]) -> None:
         states, held, self.n_states, seed = split
         counter = PairCounter.of(states, self.n_states)
-        n_starts = _affordable_starts(sizes[-1], len(states), self.n_states)
+        trained = {n_components: [] for n_components in sizes}
 
-        def learn(n_components: int) -> tuple[NDArray[np.float64], list[TreeMixture]]:
-            mixtures = []
-            for start in range(n_starts):
+        def learn(
+            n_components: int, n_starts: int
+        ) -> tuple[NDArray[np.float64], list[TreeMixture]]:
+            mixtures = trained[n_components]
+            for start in range(len(mixtures), n_starts):
                 first = start_responsibilities(states, n_components, seed + start)
                 improved = improve_mixture(counter, states, first)
                 mixtures.append(self._train(improved, held))
-            return TreeMixture.mean(mixtures).log_likelihood(held), mixtures
+            return TreeMixture.mean(mixtures).log_likelihood(held), [*mixtures]
 
-        _, (self.log_likelihood, self.mixtures) = _search_size(learn, sizes)
+        work = _work_per_component(len(states), self.n_states)
+        first, *_ = _affordable_starts(sizes[-1] * work)
+        size, _ = _search_size(lambda n: learn(n, first), sizes)
+        _, (self.log_likelihood, self.mixtures) = _search_size(
+            lambda n: learn(size, n), [first, *_affordable_starts(size * work)[1:]]
+        )
 
     def _train(
         self, mixtures: Iterator[TreeMixture], held: NDArray[np.int16]
@@ -222,24 +233,20 @@ class _MixtureSearch:
 
 def _affordable_sizes(n_rows: int, n_states: NDArray[np.intp]) -> list[int]:
     """Numbers of components of a mixture that cost no more than allowed."""
-    if len(n_states) * int(n_states.max()) > _PORTFOLIO.max_pair_states:
-        return []
     most = _PORTFOLIO.max_work / _work_per_component(n_rows, n_states)
     return [n for n in _PORTFOLIO.n_components if n <= most]
 
 
-def _affordable_starts(
-    n_components: int, n_rows: int, n_states: NDArray[np.intp]
-) -> int:
-    """Number of mixtures that together cost no more than allowed, at least one."""
-    work = n_components * _work_per_component(n_rows, n_states)
-    return max(1, min(_PORTFOLIO.n_starts, int(_PORTFOLIO.max_work_starts / work)))
+def _affordable_starts(work: int) -> list[int]:
+    """Numbers of mixtures that cost no more than allowed, if one costs so much."""
+    first, *more = _PORTFOLIO.n_starts
+    most = int(_PORTFOLIO.max_work_starts / work)
+    return [max(1, min(first, most)), *(n for n in more if n <= most)]
 
 
 def _work_per_component(n_rows: int, n_states: NDArray[np.intp]) -> int:
-    """Multiplications of a step: counts of pairs of indicators, and messages."""
-    n_indicators, n_max = int(np.sum(n_states - 1)), int(n_states.max())
-    return n_rows * (n_indicators**2 + len(n_states) * n_max**2)
+    """Multiplications of a step: counts of pairs of indicators."""
+    return n_rows * int(np.sum(n_states - 1)) ** 2
 
 
 def _search_size(

@@ -7,33 +7,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.special import logsumexp, softmax, xlogy
+from scipy.special import logsumexp, softmax
 
-from skmohn._core._tuned import tuned
-from skmohn.energynet._hidden_tree import (
-    UNKNOWN,
-    HiddenChowLiuTree,
-    chow_liu_tree,
-)
-
-
-@dataclass(frozen=True)
-class TreeMixtureConstants:
-    """Expectation maximization of mixtures of trees."""
-
-    # Rows that are added to the counts of each component: as often as in all rows, and
-    # with independent columns.
-    pseudocount: float = tuned(1.0, "benchmarks/energynet/public_density.py")
-
-
-_MIXTURE = TreeMixtureConstants()
-# Observations of each pair of columns that are added to all rows.
-_PAIR_OBSERVATIONS: Final = 1.0
+from skmohn.energynet._chow_liu import ChowLiuTree, PairCounter
+from skmohn.energynet._hidden_tree import HiddenChowLiuTree
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +22,7 @@ class TreeMixture:
     """Mixture of trees of the same columns."""
 
     weights: np.ndarray  # (n_components,); their sum is 1
-    trees: tuple[HiddenChowLiuTree, ...]
+    trees: tuple[ChowLiuTree | HiddenChowLiuTree, ...]
 
     @classmethod
     def mean(cls, mixtures: Sequence[Self]) -> Self:
@@ -59,78 +40,6 @@ class TreeMixture:
         """Log-likelihoods of rows and each component, (n_rows, n_components)."""
         found = np.stack([tree.log_likelihood(states) for tree in self.trees], axis=1)
         return found + np.log(self.weights)
-
-
-@dataclass(frozen=True, eq=False)
-class PairCounter:
-    """Counts of pairs of states, of rows that are weighed."""
-
-    # Pairs of which one state is unknown do not count.
-    n_states: np.ndarray  # (d,), int
-    # (n_rows, n_indicators), float32: of the states of columns from 1 on, then of what
-    # is known, a column 1 where all is.
-    indicators: np.ndarray
-    # (n_indicators, d S), which makes indicators of all states of these.
-    expansion: csr_array
-    prior: np.ndarray  # (d, S, d, S), of independent columns; each pair sums to 1
-
-    @classmethod
-    def of(cls, states: NDArray[np.int16], n_states: NDArray[np.intp]) -> Self:
-        """Code rows, whose frequencies are the prior."""
-        (n_rows, d), n_max = states.shape, int(n_states.max())
-        known = states != UNKNOWN
-        is_complete = bool(known.all())
-        column, state = np.nonzero(np.arange(1, n_max) < n_states[:, None])
-        state += 1
-        of_known = np.ones((n_rows, 1)) if is_complete else known
-        indicators = np.hstack([states[:, column] == state, of_known])
-        # The first state is what is known and none of the others.
-        every, n_others = np.arange(d), len(column)
-        which = n_others + (np.zeros(d, int) if is_complete else every)
-        others = np.arange(n_others)
-        rows = np.concatenate([others, which, others])
-        columns = [column * n_max + state, every * n_max, column * n_max]
-        values = np.repeat([1.0, 1.0, -1.0], [n_others, d, n_others])
-        shape = indicators.shape[1], d * n_max
-        expansion = csr_array((values, (rows, np.concatenate(columns))), shape)
-        frequencies = np.arange(n_max) < n_states[:, None]
-        frequencies = frequencies * (_PAIR_OBSERVATIONS / n_states[:, None])
-        frequencies += (indicators.sum(axis=0) @ expansion).reshape(d, n_max)
-        frequencies /= frequencies.sum(axis=1, keepdims=True)
-        prior = np.multiply.outer(frequencies, frequencies)
-        return cls(n_states, indicators.astype(np.float32), expansion, prior)
-
-    def fit_tree(self, weights: NDArray[np.float64]) -> HiddenChowLiuTree:
-        """Chow-Liu tree of rows of these weights."""
-        weighed = self.indicators * weights[:, None].astype(np.float32)
-        gram = (weighed.T @ self.indicators).astype(np.float64)
-        counts: Any = self.expansion.T @ (self.expansion.T @ gram).T
-        joint = np.maximum(counts.reshape(self.prior.shape), 0.0)
-        joint += _MIXTURE.pseudocount * self.prior
-        joint /= joint.sum(axis=(1, 3), keepdims=True)
-        margin = joint.sum(axis=3)
-        entropy = -xlogy(margin, margin).sum(axis=1)
-        information = xlogy(joint, joint).sum(axis=(1, 3)) + entropy + entropy.T
-        return self._tree(joint, *chow_liu_tree(information))
-
-    def _tree(
-        self,
-        joint: NDArray[np.float64],  # (d, S, d, S), probabilities of pairs
-        order: NDArray[np.intp],
-        parents: NDArray[np.int64],
-    ) -> HiddenChowLiuTree:
-        """Tree whose hidden states are those of the columns."""
-        n_max = joint.shape[1]
-        transition = joint[order[parents], :, order, :]
-        transition[0] = joint[order[0], :, order[0], :].sum(axis=0)
-        total = transition.sum(axis=2, keepdims=True)
-        # A parent has fewer states than another column.
-        even = np.full_like(transition, 1.0 / n_max)
-        transition = np.divide(transition, total, out=even, where=total > 0.0)
-        emission = np.repeat(np.eye(n_max)[None], len(order), axis=0)
-        return HiddenChowLiuTree(
-            order, parents, transition, emission, self.n_states[order]
-        )
 
 
 def start_responsibilities(

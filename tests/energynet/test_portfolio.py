@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from support import all_states
 
 from skmohn.energynet import EnergyNetTransformer, _portfolio
+from skmohn.energynet._chow_liu import PairCounter
 from skmohn.energynet._groups import Groups, list_states
 from skmohn.energynet._missing import MissingMask
 from skmohn.energynet._portfolio import (
@@ -18,7 +19,7 @@ from skmohn.energynet._portfolio import (
     read_states,
     stacking_weights,
 )
-from skmohn.energynet._tree_mixture import PairCounter, TreeMixture
+from skmohn.energynet._tree_mixture import TreeMixture
 
 NAN = np.nan
 
@@ -159,9 +160,8 @@ def kinds(n_rows, seed):
     return np.hstack([kind, bits, np.abs(copied - noise)]).astype(float)
 
 
-@pytest.mark.parametrize("limit", ["max_work", "max_pair_states"])
-def test_no_mixture_where_it_would_cost_too_much(monkeypatch, limit):
-    constants = PortfolioConstants(**{limit: 10})
+def test_no_mixture_where_it_would_cost_too_much(monkeypatch):
+    constants = PortfolioConstants(max_work=10.0)
     monkeypatch.setattr(_portfolio, "_PORTFOLIO", constants)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -170,11 +170,18 @@ def test_no_mixture_where_it_would_cost_too_much(monkeypatch, limit):
     assert np.isfinite(found.score(copies(20, 1)))
 
 
-@pytest.mark.parametrize(("limit", "n_trees"), [(1e12, 12), (1.0, 4)])
-def test_a_mixture_has_as_many_starts_as_cost_no_more(monkeypatch, limit, n_trees):
+@pytest.mark.parametrize(
+    ("limit", "min_gain", "n_trees"),
+    # A step of a mixture takes 160 * 9**2 multiplications for each of four components.
+    [(1e12, -1.0, 20), (1e12, 1.0, 12), (4.9 * 51_840, -1.0, 12), (1.0, -1.0, 4)],
+)
+def test_a_mixture_has_as_many_starts_as_gain_and_cost_no_more(
+    monkeypatch, limit, min_gain, n_trees
+):
     constants = PortfolioConstants(
-        n_components=(4,), n_starts=3, max_work_starts=limit, min_weight=0.0
-    )
+        n_components=(4,), n_starts=(3, 5), max_work_starts=limit, min_gain=min_gain,
+        min_weight=0.0,
+    )  # fmt: skip
     monkeypatch.setattr(_portfolio, "_PORTFOLIO", constants)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -1,19 +1,15 @@
-"""Mixtures of Chow-Liu trees, beside counts, sums over all states and expectations."""
+"""Mixtures of Chow-Liu trees, beside sums over all states and expectations."""
 
 from itertools import islice, product
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from scipy.special import logsumexp, softmax
-from sklearn.metrics import mutual_info_score
 
-from skmohn.energynet import _tree_mixture
-from skmohn.energynet._hidden_tree import UNKNOWN, chow_liu_tree
+from skmohn.energynet._chow_liu import UNKNOWN, PairCounter
 from skmohn.energynet._tree_mixture import (
-    PairCounter,
     TreeMixture,
-    TreeMixtureConstants,
     improve_mixture,
     start_responsibilities,
 )
@@ -37,47 +33,6 @@ def rows(n_rows, seed=0, unknown=0.0):
 def every():
     """Every row of states."""
     return np.array(list(product(*map(range, N_STATES))), np.int16)
-
-
-def without_prior(monkeypatch):
-    """Count rows alone."""
-    monkeypatch.setattr(
-        _tree_mixture, "_MIXTURE", TreeMixtureConstants(pseudocount=0.0)
-    )
-
-
-def test_a_tree_has_the_counts_of_pairs(monkeypatch):
-    without_prior(monkeypatch)
-    states, weights = rows(400), np.random.default_rng(1).integers(0, 3, 400)
-    tree = PairCounter.of(states, N_STATES).fit_tree(weights.astype(float))
-    repeated = np.repeat(states, weights, axis=0)
-    information = np.array(
-        [[mutual_info_score(a, b) for a in repeated.T] for b in repeated.T]
-    )
-    order, parents = chow_liu_tree(information)
-    assert_array_equal(tree.order, order)
-    assert_array_equal(tree.parents, parents)
-    # Log-likelihoods are those of frequencies, by definition.
-    expected = np.zeros(len(repeated))
-    for j, parent in zip(order, parents, strict=True):
-        others = [] if parent < 0 else [order[parent]]
-        for i, row in enumerate(repeated):
-            alike = np.all(repeated[:, others] == row[others], axis=1)
-            expected[i] += np.log(np.mean(repeated[alike, j] == row[j]))
-    assert_allclose(tree.log_likelihood(repeated), expected, atol=1e-5)
-
-
-def test_pairs_with_an_unknown_state_do_not_count(monkeypatch):
-    without_prior(monkeypatch)
-    states = rows(400, unknown=0.3)[:, :2]
-    n_states = N_STATES[:2]
-    tree = PairCounter.of(states, n_states).fit_tree(np.ones(400))
-    known = states[(states != UNKNOWN).all(axis=1)]
-    first, second = tree.order
-    for a, b in product(range(n_states[first]), range(n_states[second])):
-        of_first = known[known[:, first] == a]
-        expected = np.mean(of_first[:, second] == b)
-        assert tree.transition[1, a, b] == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("unknown", [0.0, 0.2])
@@ -107,14 +62,6 @@ def test_steps_make_training_rows_likelier():
     # Weights are means of responsibilities.
     expected = softmax(mixtures[-2].log_joint(states), axis=1).sum(axis=0) + 0.25
     assert_allclose(mixtures[-1].weights, expected / 801.0, rtol=1e-6)
-
-
-def test_states_that_no_row_has_are_possible():
-    states = np.zeros((20, 3), np.int16)
-    sizes = np.array([2, 3, 2])
-    tree = PairCounter.of(states, sizes).fit_tree(np.ones(20))
-    found = tree.log_likelihood(np.array([[1, 2, 1]], np.int16))
-    assert np.isfinite(found).all()
 
 
 def test_components_start_at_distinct_rows():
