@@ -74,10 +74,11 @@ def transitions_of_tree(
 ):
     """Write log-probabilities of states given those of the parent, into (d, S, S).
 
-    Rows of the root are all alike, and rows of states that a parent has not are even.
+    Rows of the root are all alike; of states that there are not it is minus infinity.
     """
     d, n_max = prior.shape
     joint = np.empty((n_max, n_max))
+    log_transition[:] = -np.inf
     for k in range(d):
         j, parent = order[k], parents[k]
         i = j if parent < 0 else order[parent]
@@ -87,8 +88,8 @@ def transitions_of_tree(
         for s in range(n_max):
             total = joint[s].sum()
             for t in range(n_max):
-                p = joint[s, t] / total if total > 0.0 else 1.0 / n_max
-                log_transition[k, s, t] = np.log(p) if p > 0.0 else -np.inf
+                if joint[s, t] > 0.0:
+                    log_transition[k, s, t] = np.log(joint[s, t] / total)
 
 
 @jit
