@@ -75,7 +75,7 @@ class GrowthResult:
 
     run: Run  # trained RBM, as ``run.rbm``, and what is needed to train it further
     reason: str  # why it has this width
-    # Limit that ended the growth early: "max_units" or "max_steps".
+    # Limit that ended the growth early: "max_units", "max_steps" or "max_work".
     limit: str | None = None
     # RBM of few units for the same samples, where one was trained.
     reference_rbm: RBM | None = None

@@ -52,6 +52,10 @@ class HeldOutGrowthConstants:
     # the last widths.
     min_gain: float = tuned(0.24, "benchmarks/energynet/widths.py")
     n_slope_widths: int = tuned(4, "benchmarks/energynet/widths.py")
+    # Most products of numbers that training takes, of which drawing a visible unit
+    # counts as many as so many hidden units: some minutes.
+    max_work: float = tuned(3e12, "cost")
+    n_units_per_draw: int = tuned(75, "cost")
     # Numbers of temperatures of annealing, in turn, while the standard error of the
     # annealing exceeds the next fraction of that of the samples.
     n_temperatures: tuple[int, ...] = tuned((125, 500, 2000), "cost")
@@ -142,15 +146,15 @@ def grow_by_held_out(
     first = sum(width <= _GROWTH.first_width for width in widths) - 1
     search, limit = WidthSearch(parts, options, seed, report), None
     for width in widths[first:]:
-        if not search.take(width):
-            limit = "max_steps"
+        if limit := search.limit(width):
             break
+        search.take(width)
         if width >= _GROWTH.min_max_width and not search.still_improving(width):
             break
     for width in reversed(widths[:first]):
-        if not search.take(width):
-            limit = "max_steps"
+        if limit := limit or search.limit(width):
             break
+        search.take(width)
         if search.gain(width) < -_GROWTH.n_errors_worse:
             break
     # Narrower ones may be as good as the widest.
@@ -179,26 +183,41 @@ class WidthSearch:
     ) -> None:
         self.parts, self.options = parts, options
         self.seed, self.report = seed, report
-        self.n_steps, self.runs, self.lengths = 0, {}, {}
+        self.n_steps, self.work, self.runs, self.lengths = 0, 0.0, {}, {}
         self.errors, self.reference_rbm = {}, None
+        clock = options.final_clock or options.clock
+        self.n_steps_of_run = parts.schedule.steps_of_clock(clock)
 
-    def take(self, width: int) -> bool:
-        """Train an RBM and measure it, unless there are not steps enough left."""
-        parts, options = self.parts, self.options
-        n_steps = parts.schedule.steps_of_clock(options.final_clock or options.clock)
-        ahead = min(n_steps, options.max_steps - self.n_steps)
-        if self.runs and ahead < n_steps:
-            return False
+    def limit(self, width: int) -> str | None:
+        """Limit that one more width would exceed; the first one is always tried."""
+        if not self.runs:
+            return None
+        if self.n_steps + self.n_steps_of_run > self.options.max_steps:
+            return "max_steps"
+        is_too_much = self.work + self._work_of(width) > _GROWTH.max_work
+        return "max_work" if is_too_much else None
+
+    def _work_of(self, width: int) -> float:
+        """Products of numbers that a training takes."""
+        parts = self.parts
+        n_samples = min(parts.schedule.batch_size, len(parts.X))
+        n_visits = float(self.n_steps_of_run) * n_samples * parts.X.shape[1]
+        return n_visits * (width + _GROWTH.n_units_per_draw)
+
+    def take(self, width: int) -> None:
+        """Train an RBM and measure it."""
+        parts = self.parts
+        ahead = min(self.n_steps_of_run, self.options.max_steps - self.n_steps)
         rbm = new_rbm(parts.X, width, self.seed, parts.schedule.groups)
         run = self.runs[width] = parts.schedule.begin(parts.X, rbm, ahead, self.seed)
         train(run, parts.X, parts.schedule, "grow", self.report, self.n_steps)
         self.n_steps += ahead
+        self.work += self._work_of(width)
         # The first one, whose states can be listed.
         self.reference_rbm = self.reference_rbm or run.rbm
         self.lengths[width], self.errors[width] = self._measured(run.rbm)
         found = {"held_out_log_likelihood": -float(self.lengths[width].mean())}
         decision(self.report, run, "grow", self.n_steps, found)
-        return True
 
     def gain(self, width: int) -> float:
         """Standard errors by which a width is better than the best of the others."""

@@ -138,8 +138,8 @@ class TrainedStack:
     rbms: list[RBM]  # from the bottom to the top
     reason: str  # why there are no more
     width_reasons: list[str]  # why each layer has its width
-    # "max_units", "max_steps" or None: the limit that ended the growth of each layer
-    # early.
+    # "max_units", "max_steps", "max_work" or None: the limit that ended the growth of
+    # each layer early.
     limits: list[str | None]
     # Empty when they were not computed, as `descriptions`.
     log_partitions: list[LogPartition] | None = None
@@ -466,7 +466,13 @@ def warn_of_limits(parameters: Any, limits: Sequence[str | None]) -> None:
     price = prices.get(parameters.growth)
     advice = f", or make units cost more by {price}" if price else ""
     for k, limit in enumerate(limits):
-        if limit is not None:
+        if limit == "max_work":
+            warn_caller(
+                f"layer {k} was still growing when wider ones would have taken many "
+                "minutes: set n_components, the width of each layer, for a wider one",
+                ConvergenceWarning,
+            )
+        elif limit is not None:
             warn_caller(
                 f"layer {k} was still growing at {limit}={getattr(parameters, limit)}: "
                 f"raise {limit}{advice}",

@@ -460,7 +460,8 @@ class EnergyNetTransformer(
         Warns
         -----
         ConvergenceWarning
-            If a layer was still growing at `max_units` or `max_steps`.
+            If a layer was still growing at `max_units` or `max_steps`, or where wider
+            ones would have taken many minutes.
         """
         go_on, given = self.warm_start and hasattr(self, "weights_"), X
         self._seed = self._new_seed()

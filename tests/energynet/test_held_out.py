@@ -155,7 +155,6 @@ def test_wide_layers_must_gain_with_each_doubling(monkeypatch, gain, widest):
         nats = 100.0 if width < 8 else -gain * np.log2(width)
         search.lengths[width] = np.full(80, nats)
         search.errors[width] = 0.0
-        return True
 
     monkeypatch.setattr(f"{HELD_OUT}.WidthSearch.take", take)
     grown = grow_by_held_out(
@@ -175,7 +174,6 @@ def test_narrow_layers_rise_by_standard_errors_and_wide_ones_by_nats(
     def take(search, width):
         search.lengths[width] = np.full(80, -0.2 * np.log2(width))
         search.errors[width] = 0.0
-        return True
 
     monkeypatch.setattr(f"{HELD_OUT}.WidthSearch.take", take)
     X = np.random.default_rng(0).integers(2, size=(400, 20)).astype(np.float32)
@@ -195,7 +193,6 @@ def test_one_width_of_bad_luck_does_not_end_growth(monkeypatch):
         tried.append(width)
         search.lengths[width] = np.full(80, known[width])
         search.errors[width] = 0.0
-        return True
 
     monkeypatch.setattr(f"{HELD_OUT}.WidthSearch.take", take)
     grow_by_held_out(X, Schedule(), HeldOutOptions(final_clock=1.0), 0, lambda *_: None)
@@ -324,6 +321,31 @@ def test_limits_of_steps_are_told_of():
     tried = [r for r in found.history_ if "held_out_log_likelihood" in r]
     assert tried
     assert tried[-1]["steps"] <= 500
+
+
+@pytest.mark.parametrize(
+    ("max_work", "widths"), [(0, [8]), (10 * 28 - 1, [8]), (10 * 28, [8, 16])]
+)
+def test_growth_ends_where_wider_layers_would_take_too_long(
+    replace_constants, max_work, widths
+):
+    X = np.random.default_rng(0).integers(2, size=(400, 20)).astype(np.float32)
+    # Ten steps with 100 samples of 20 bits, which are drawn as well.
+    replace_constants(HELD_OUT, max_work=max_work * 2000.0, n_units_per_draw=2)
+    tried = []
+    grown = grow_by_held_out(
+        X, Schedule(batch_size=100), HeldOutOptions(final_clock=1.0), 0,
+        lambda record, _: tried.append(record["units"]),
+    )  # fmt: skip
+    assert list(dict.fromkeys(tried[:-1])) == widths
+    assert grown.limit == grown.reason == "max_work"
+
+
+def test_the_warning_of_long_growth_names_the_cure(replace_constants):
+    replace_constants(HELD_OUT, max_work=0.0)
+    X = (load_digits().data[:200] >= 8).astype(float)
+    with pytest.warns(ConvergenceWarning, match="layer 0 .* minutes: set n_components"):
+        net(n_final_epochs=1).fit(X)
 
 
 def test_copies_do_not_ask_for_more_units_than_there_are_samples():
