@@ -220,7 +220,7 @@ def read_table(
         given = (X,) if isinstance(y, str) and y == "no_validation" else (X, y)
         return read_plain(*given, reset=reset)
     times = [] if are_numbers else columns_of_times(known)
-    compare_zones(estimator, known, times, reset=reset)
+    compare_zones(estimator, known, times, categorical=categorical, reset=reset)
     if not categorical and not times:
         return validate_table(estimator, X, y, reset=reset, keep_dtype=keep_dtype)
     if isinstance(X, list | tuple):
