@@ -3,7 +3,9 @@
 import contextlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from numbers import Number
+from os import PathLike
+from typing import Any, Final, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +13,14 @@ from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 
 from skmohn._core._fitting import warn_of_table
-from skmohn._core._meanings import IT, find_cure, is_number, is_unknown, listed
+from skmohn._core._meanings import (
+    IT,
+    TIMES,
+    find_cure,
+    is_number,
+    is_unknown,
+    listed,
+)
 from skmohn._core._sklearn import is_pandas_na, safe_indexing
 from skmohn._core._types import TableLike
 
@@ -77,7 +86,7 @@ def name_bad_values(X: TableLike, y: ArrayLike | None = None) -> Iterator[None]:
 
 def refuse_odd_tables(X: TableLike) -> None:
     """Refuse tables whose columns are ambiguous, or cannot be read."""
-    if isinstance(X, str) or X is None:
+    if _is_no_table(X):
         raise ValueError(
             f"X is {X!r:.60}, not a table: pass an array or a data frame, such as "
             "pandas.read_csv returns"
@@ -108,6 +117,13 @@ def refuse_odd_tables(X: TableLike) -> None:
             f"X has several columns named {listed(twins)}: give each a name of its "
             "own, or pass X.to_numpy()"
         )
+
+
+def _is_no_table(X: object) -> bool:
+    """Whether it is a path or another object without rows."""
+    # Of a number scikit-learn says which dimensions it lacks.
+    has_rows = np.iterable(X) or hasattr(X, "__array__") or isinstance(X, Number)
+    return isinstance(X, str | bytes | PathLike) or not has_rows
 
 
 def mark_unknown(y: Any) -> Any:
@@ -149,15 +165,18 @@ def refuse_times(y: Any, name: str = "y") -> None:
     dtypes = y.dtypes if hasattr(y, "columns") else [getattr(y, "dtype", "")]
     for dtype in dtypes:
         if str(dtype).lower().startswith(_TIMES):
-            raise ValueError(
-                f"{name} has {dtype}, and targets are numbers: pass durations in a "
-                f"unit of your choice, such as ({name} - {name}.min()) / "
-                'numpy.timedelta64(1, "D")'
-            )
+            _refuse_time(dtype, name)
+
+
+def _refuse_time(kind: object, name: str) -> NoReturn:
+    raise ValueError(
+        f"{name} has {kind}, and targets are numbers: pass durations in a unit of your "
+        f'choice, such as ({name} - {name}.min()) / numpy.timedelta64(1, "D")'
+    )
 
 
 def parse_text_targets(y: Any, name: str = "y") -> Any:
-    """Numeric targets of text as numbers, if all are; else refuse them by name."""
+    """Numeric targets of text as numbers, if all are; else refuse objects by name."""
     try:
         values = np.asarray(y)
     except ValueError:  # of lists of different lengths
@@ -170,7 +189,21 @@ def parse_text_targets(y: Any, name: str = "y") -> Any:
             raise ValueError(
                 f"could not convert string to float: {value!r} in {name}: {cure}"
             )
+        if not (isinstance(value, Number) or np.iterable(value) or is_unknown(value)):
+            _refuse_object(value, name)
     return y if values.dtype.kind == "O" else values.astype(np.float64)
+
+
+def _refuse_object(value: Any, name: str) -> None:
+    """Refuse a target that is a time, or no number."""
+    if isinstance(value, TIMES):
+        _refuse_time(type(value).__name__, name)
+    try:
+        float(value)
+    except TypeError as error:
+        raise TypeError(
+            f"{name} has {value!r:.60}, and targets are numbers: {error}"
+        ) from error
 
 
 def warn_of_markers(table: NDArray, names: Sequence[str]) -> None:

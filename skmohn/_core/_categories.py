@@ -16,7 +16,7 @@ from skmohn._core._bad_values import (
     name_bad_values,
     refuse_odd_tables,
 )
-from skmohn._core._meanings import IT, find_cure, is_text, listed
+from skmohn._core._meanings import IT, TIMES, find_cure, is_text, listed
 from skmohn._core._names import find_columns, index_names, name_columns
 from skmohn._core._sklearn import (
     is_pandas_na,
@@ -32,7 +32,6 @@ from skmohn._core._text import (
     warn_of_text,
 )
 from skmohn._core._times import (
-    TIMES,
     column_types,
     columns_of_times,
     compare_zones,

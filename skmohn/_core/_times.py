@@ -1,7 +1,7 @@
 """Columns of dates, times and durations as numbers of seconds."""
 
 from collections.abc import Container, Mapping
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any, Final, Literal
 from zoneinfo import ZoneInfo
 
@@ -16,7 +16,7 @@ from skmohn._core._bad_values import (
     parse_text_targets,
     refuse_odd_tables,
 )
-from skmohn._core._meanings import is_unknown
+from skmohn._core._meanings import TIMES, is_unknown
 from skmohn._core._sklearn import safe_indexing
 from skmohn._core._tables import warn_of_column_markers, warn_of_target_markers
 from skmohn._core._types import (
@@ -30,8 +30,6 @@ from skmohn._core._validation import to_numpy
 
 # Of pandas, polars and arrow, in lower case.
 _TIME_TYPES = ("date", "timestamp", "timedelta", "duration")
-# What arrays of objects may hold; the first of them includes pandas' Timestamp.
-TIMES = (date, timedelta, np.datetime64, np.timedelta64)
 # What messages call times without a zone, durations, and what is neither.
 _NAIVE, _DURATIONS, _NUMBERS = "times without a zone", "durations", "numbers"
 # Integers up to it are floats.
