@@ -1,8 +1,9 @@
 """Values that a fit cannot use, or should not: where they are, and the cure."""
 
 import contextlib
+import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from numbers import Number
 from os import PathLike
 from typing import Any, Final, NoReturn
@@ -39,6 +40,11 @@ AS_MISSING: Final = "a fit takes these for missing"
 _MIN_OTHERS: Final = 3
 # How the names of types begin, of numpy, pandas, polars and pyarrow.
 _TIMES = "date", "time", "duration"
+_MERGED: Final = (
+    "integers above 2 ** 53 that differ, but not as floats: subtract the smallest"
+)
+# Of columns that may hold integers above it.
+_LONG = "int64", "uint64", "object"
 
 
 @contextlib.contextmanager
@@ -176,11 +182,13 @@ def _refuse_time(kind: object, name: str) -> NoReturn:
 
 
 def parse_text_targets(y: Any, name: str = "y") -> Any:
-    """Numeric targets of text as numbers, if all are; else refuse objects by name."""
+    """Numeric targets of text as numbers, if all are; name what is none, or merges."""
     try:
         values = np.asarray(y)
     except ValueError:  # of lists of different lengths
         return y
+    if _is_merged(values):
+        warn_of_table(f"{name} has {_MERGED}")
     if values.dtype.kind not in "OUS":
         return y
     for value in values.ravel().tolist():
@@ -246,6 +254,51 @@ def warn_of_lone(
             f"{listed(parts)}, far from all other values: {effect} ({is_lone.sum()} in "
             "all). Where such values are right, pass logarithms"
         )
+
+
+def warn_of_merged(X: TableLike, categorical: Container[int] = ()) -> None:
+    """Warn of columns whose integers floats do not keep apart, such as long ids."""
+    if hasattr(X, "dtypes") and hasattr(X, "columns"):
+        names, dtypes = list(X.columns), [str(dtype).lower() for dtype in X.dtypes]
+    elif isinstance(X, np.ndarray) and X.ndim == 2:
+        names, dtypes = range(X.shape[1]), [str(X.dtype)] * X.shape[1]
+    else:
+        return
+    merged = [
+        f"column {name}"
+        for j, (name, dtype) in enumerate(zip(names, dtypes, strict=True))
+        if dtype.startswith(_LONG)
+        and j not in categorical
+        and _is_merged(_read_integers(safe_indexing(X, j, axis=1)))
+    ]
+    if merged:
+        has = "has" if len(merged) == 1 else "have"
+        warn_of_table(
+            f"{listed(merged)} {has} {_MERGED}, or make text of identifiers by "
+            "astype(str)"
+        )
+
+
+def _read_integers(column: Any) -> NDArray:
+    """Column with its integers, also where others are unknown, which makes floats."""
+    is_plain = isinstance(column.dtype, np.dtype)
+    return np.asarray(column, dtype=None if is_plain else object)
+
+
+def _is_merged(values: NDArray) -> bool:
+    """Whether some of the integers among values differ, but not as floats."""
+    numbers, kind = values.ravel(), values.dtype.kind
+    if kind not in "iuO" or not numbers.size:
+        return False
+    if kind != "O" and not any(map(_is_long, (int(numbers.min()), int(numbers.max())))):
+        return False
+    distinct = set(filter(_is_long, numbers.tolist()))
+    return len({*map(float, distinct)}) < len(distinct)
+
+
+def _is_long(value: object) -> bool:
+    """Whether a value is an integer above 2 ** 53 that some float is near."""
+    return isinstance(value, int) and _EXACT < abs(value) <= sys.float_info.max
 
 
 def _is_marker(values: NDArray) -> NDArray[np.bool_]:

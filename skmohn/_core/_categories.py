@@ -15,6 +15,7 @@ from skmohn._core._bad_values import (
     mark_unknown_cells,
     name_bad_values,
     refuse_odd_tables,
+    warn_of_merged,
 )
 from skmohn._core._meanings import IT, TIMES, find_cure, is_text, listed
 from skmohn._core._names import find_columns, index_names, name_columns
@@ -205,6 +206,7 @@ def read_table(
         refuse_text(
             known, columns, ", but {is_} not among categorical_features: add {it} there"
         )
+        warn_of_merged(known, columns)
         if not columns:
             estimator._categories = Categories({}, like.handle_unknown)
     else:
