@@ -216,13 +216,12 @@ def read_table(
     refuse_odd_tables(X)
     if not are_numbers:
         refuse_unreadable(known, columns)
-    categorical = columns
-    if not categorical and read_plain:
+    if not columns and read_plain:
         given = (X,) if isinstance(y, str) and y == "no_validation" else (X, y)
         return read_plain(*given, reset=reset)
     times = [] if are_numbers else columns_of_times(known)
-    compare_zones(estimator, known, times, categorical=categorical, reset=reset)
-    if not categorical and not times:
+    compare_zones(estimator, known, times, categorical=columns, reset=reset)
+    if not columns and not times:
         return validate_table(estimator, X, y, reset=reset, keep_dtype=keep_dtype)
     if isinstance(X, list | tuple):
         X, known = np.asarray(X), np.asarray(known)
