@@ -1,9 +1,12 @@
 """Values that a fit cannot use, or should not: where they are, and the cure."""
 
 import contextlib
+import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Container, Iterator, Sequence
+from numbers import Number
+from os import PathLike
+from typing import Any, Final, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +14,14 @@ from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 
 from skmohn._core._fitting import warn_of_table
-from skmohn._core._meanings import IT, find_cure, is_number, is_unknown, listed
+from skmohn._core._meanings import (
+    IT,
+    TIMES,
+    find_cure,
+    is_number,
+    is_unknown,
+    listed,
+)
 from skmohn._core._sklearn import is_pandas_na, safe_indexing
 from skmohn._core._types import TableLike
 
@@ -30,6 +40,11 @@ AS_MISSING: Final = "a fit takes these for missing"
 _MIN_OTHERS: Final = 3
 # How the names of types begin, of numpy, pandas, polars and pyarrow.
 _TIMES = "date", "time", "duration"
+_MERGED: Final = (
+    "integers above 2 ** 53 that differ, but not as floats: subtract the smallest"
+)
+# Of columns that may hold integers above it.
+_LONG = "int64", "uint64", "object"
 
 
 @contextlib.contextmanager
@@ -77,7 +92,7 @@ def name_bad_values(X: TableLike, y: ArrayLike | None = None) -> Iterator[None]:
 
 def refuse_odd_tables(X: TableLike) -> None:
     """Refuse tables whose columns are ambiguous, or cannot be read."""
-    if isinstance(X, str) or X is None:
+    if _is_no_table(X):
         raise ValueError(
             f"X is {X!r:.60}, not a table: pass an array or a data frame, such as "
             "pandas.read_csv returns"
@@ -108,6 +123,13 @@ def refuse_odd_tables(X: TableLike) -> None:
             f"X has several columns named {listed(twins)}: give each a name of its "
             "own, or pass X.to_numpy()"
         )
+
+
+def _is_no_table(X: object) -> bool:
+    """Whether it is a path or another object without rows."""
+    # Of a number scikit-learn says which dimensions it lacks.
+    has_rows = np.iterable(X) or hasattr(X, "__array__") or isinstance(X, Number)
+    return isinstance(X, str | bytes | PathLike) or not has_rows
 
 
 def mark_unknown(y: Any) -> Any:
@@ -149,19 +171,24 @@ def refuse_times(y: Any, name: str = "y") -> None:
     dtypes = y.dtypes if hasattr(y, "columns") else [getattr(y, "dtype", "")]
     for dtype in dtypes:
         if str(dtype).lower().startswith(_TIMES):
-            raise ValueError(
-                f"{name} has {dtype}, and targets are numbers: pass durations in a "
-                f"unit of your choice, such as ({name} - {name}.min()) / "
-                'numpy.timedelta64(1, "D")'
-            )
+            _refuse_time(dtype, name)
+
+
+def _refuse_time(kind: object, name: str) -> NoReturn:
+    raise ValueError(
+        f"{name} has {kind}, and targets are numbers: pass durations in a unit of your "
+        f'choice, such as ({name} - {name}.min()) / numpy.timedelta64(1, "D")'
+    )
 
 
 def parse_text_targets(y: Any, name: str = "y") -> Any:
-    """Numeric targets of text as numbers, if all are; else refuse them by name."""
+    """Numeric targets of text as numbers, if all are; name what is none, or merges."""
     try:
         values = np.asarray(y)
     except ValueError:  # of lists of different lengths
         return y
+    if _is_merged(values):
+        warn_of_table(f"{name} has {_MERGED}")
     if values.dtype.kind not in "OUS":
         return y
     for value in values.ravel().tolist():
@@ -170,7 +197,21 @@ def parse_text_targets(y: Any, name: str = "y") -> Any:
             raise ValueError(
                 f"could not convert string to float: {value!r} in {name}: {cure}"
             )
+        if not (isinstance(value, Number) or np.iterable(value) or is_unknown(value)):
+            _refuse_object(value, name)
     return y if values.dtype.kind == "O" else values.astype(np.float64)
+
+
+def _refuse_object(value: Any, name: str) -> None:
+    """Refuse a target that is a time, or no number."""
+    if isinstance(value, TIMES):
+        _refuse_time(type(value).__name__, name)
+    try:
+        float(value)
+    except TypeError as error:
+        raise TypeError(
+            f"{name} has {value!r:.60}, and targets are numbers: {error}"
+        ) from error
 
 
 def warn_of_markers(table: NDArray, names: Sequence[str]) -> None:
@@ -213,6 +254,51 @@ def warn_of_lone(
             f"{listed(parts)}, far from all other values: {effect} ({is_lone.sum()} in "
             "all). Where such values are right, pass logarithms"
         )
+
+
+def warn_of_merged(X: TableLike, categorical: Container[int] = ()) -> None:
+    """Warn of columns whose integers floats do not keep apart, such as long ids."""
+    if hasattr(X, "dtypes") and hasattr(X, "columns"):
+        names, dtypes = list(X.columns), [str(dtype).lower() for dtype in X.dtypes]
+    elif isinstance(X, np.ndarray) and X.ndim == 2:
+        names, dtypes = range(X.shape[1]), [str(X.dtype)] * X.shape[1]
+    else:
+        return
+    merged = [
+        f"column {name}"
+        for j, (name, dtype) in enumerate(zip(names, dtypes, strict=True))
+        if dtype.startswith(_LONG)
+        and j not in categorical
+        and _is_merged(_read_integers(safe_indexing(X, j, axis=1)))
+    ]
+    if merged:
+        has = "has" if len(merged) == 1 else "have"
+        warn_of_table(
+            f"{listed(merged)} {has} {_MERGED}, or make text of identifiers by "
+            "astype(str)"
+        )
+
+
+def _read_integers(column: Any) -> NDArray:
+    """Column with its integers, also where others are unknown, which makes floats."""
+    is_plain = isinstance(column.dtype, np.dtype)
+    return np.asarray(column, dtype=None if is_plain else object)
+
+
+def _is_merged(values: NDArray) -> bool:
+    """Whether some of the integers among values differ, but not as floats."""
+    numbers, kind = values.ravel(), values.dtype.kind
+    if kind not in "iuO" or not numbers.size:
+        return False
+    if kind != "O" and not any(map(_is_long, (int(numbers.min()), int(numbers.max())))):
+        return False
+    distinct = set(filter(_is_long, numbers.tolist()))
+    return len({*map(float, distinct)}) < len(distinct)
+
+
+def _is_long(value: object) -> bool:
+    """Whether a value is an integer above 2 ** 53 that some float is near."""
+    return isinstance(value, int) and _EXACT < abs(value) <= sys.float_info.max
 
 
 def _is_marker(values: NDArray) -> NDArray[np.bool_]:

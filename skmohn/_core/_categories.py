@@ -15,8 +15,9 @@ from skmohn._core._bad_values import (
     mark_unknown_cells,
     name_bad_values,
     refuse_odd_tables,
+    warn_of_merged,
 )
-from skmohn._core._meanings import IT, find_cure, is_text, listed
+from skmohn._core._meanings import IT, TIMES, find_cure, is_text, listed
 from skmohn._core._names import find_columns, index_names, name_columns
 from skmohn._core._sklearn import (
     is_pandas_na,
@@ -32,7 +33,6 @@ from skmohn._core._text import (
     warn_of_text,
 )
 from skmohn._core._times import (
-    TIMES,
     column_types,
     columns_of_times,
     compare_zones,
@@ -206,6 +206,7 @@ def read_table(
         refuse_text(
             known, columns, ", but {is_} not among categorical_features: add {it} there"
         )
+        warn_of_merged(known, columns)
         if not columns:
             estimator._categories = Categories({}, like.handle_unknown)
     else:
@@ -215,13 +216,12 @@ def read_table(
     refuse_odd_tables(X)
     if not are_numbers:
         refuse_unreadable(known, columns)
-    categorical = columns
-    if not categorical and read_plain:
+    if not columns and read_plain:
         given = (X,) if isinstance(y, str) and y == "no_validation" else (X, y)
         return read_plain(*given, reset=reset)
     times = [] if are_numbers else columns_of_times(known)
-    compare_zones(estimator, known, times, reset=reset)
-    if not categorical and not times:
+    compare_zones(estimator, known, times, categorical=columns, reset=reset)
+    if not columns and not times:
         return validate_table(estimator, X, y, reset=reset, keep_dtype=keep_dtype)
     if isinstance(X, list | tuple):
         X, known = np.asarray(X), np.asarray(known)

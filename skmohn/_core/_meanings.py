@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Sequence
+from datetime import date, timedelta
 from numbers import Real
 from typing import Final, TypeGuard
 
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 
 from skmohn._core._sklearn import is_pandas_na, is_scalar_nan
 
+# What arrays of objects may hold; the first of them includes pandas' Timestamp.
+TIMES = (date, timedelta, np.datetime64, np.timedelta64)
 # Columns in a message.
 _N_LISTED: Final = 8
 # Warned of are values that may stand for what is not known, among numbers or dates, if

@@ -243,11 +243,16 @@ def check_sample_weight(
     """Check weights, or make those of None; refuse such as are all zero."""
     try:
         sample_weight = to_numpy(sample_weight)
-        if getattr(getattr(sample_weight, "dtype", None), "kind", "") == "c":
+        dtype = getattr(sample_weight, "dtype", None)
+        kind = getattr(dtype, "kind", "")
+        if kind == "c":
             raise ValueError(
                 "Complex data not supported: sample_weight has complex numbers, pass "
                 "real ones"
             )
+        if kind in {"m", "M"}:
+            # Their numbers depend on the unit.
+            raise TypeError(f"{dtype} is none")
         weights = _check_sample_weight(sample_weight, X, **options)
     except (TypeError, ValueError) as error:
         # Most of scikit-learn's messages name them.

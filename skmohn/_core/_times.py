@@ -1,12 +1,13 @@
 """Columns of dates, times and durations as numbers of seconds."""
 
-from collections.abc import Mapping
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from collections.abc import Container, Mapping
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any, Final, Literal
 from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from skmohn._core._bad_values import (
     mark_unknown,
@@ -15,7 +16,7 @@ from skmohn._core._bad_values import (
     parse_text_targets,
     refuse_odd_tables,
 )
-from skmohn._core._meanings import is_unknown
+from skmohn._core._meanings import TIMES, is_unknown
 from skmohn._core._sklearn import safe_indexing
 from skmohn._core._tables import warn_of_column_markers, warn_of_target_markers
 from skmohn._core._types import (
@@ -29,10 +30,8 @@ from skmohn._core._validation import to_numpy
 
 # Of pandas, polars and arrow, in lower case.
 _TIME_TYPES = ("date", "timestamp", "timedelta", "duration")
-# What arrays of objects may hold; the first of them includes pandas' Timestamp.
-TIMES = (date, timedelta, np.datetime64, np.timedelta64)
-# What messages call times without a zone, and durations.
-_NAIVE, _DURATIONS = "times without a zone", "durations"
+# What messages call times without a zone, durations, and what is neither.
+_NAIVE, _DURATIONS, _NUMBERS = "times without a zone", "durations", "numbers"
 # Integers up to it are floats.
 _EXACT: Final = 2.0**53
 
@@ -102,9 +101,14 @@ def time_zones(X: TableLike, times: list[int]) -> dict[int, tzinfo | str | None]
 
 
 def compare_zones(
-    estimator: TableReader, X: TableLike, times: list[int], *, reset: bool
+    estimator: TableReader,
+    X: TableLike,
+    times: list[int],
+    *,
+    categorical: Container[int] = (),  # columns whose values are not compared
+    reset: bool,
 ) -> None:
-    """Remember whether times have a zone, in `fit`, or refuse those that differ."""
+    """Remember which columns hold times, in `fit`, or refuse those that differ."""
     zones = time_zones(X, times)
     if reset:
         vars(estimator).pop("_time_zones", None)
@@ -112,14 +116,18 @@ def compare_zones(
             estimator._time_zones = zones
         return
     fitted = getattr(estimator, "_time_zones", {})
-    for j in zones.keys() & fitted.keys():
-        here, there = _in_words(zones[j]), _in_words(fitted[j])
+    for j in sorted({*zones, *fitted}.difference(categorical)):
+        if j not in zones and not _has_known(X, j):
+            continue
+        here, there = _in_words(zones, j), _in_words(fitted, j)
         # Times of different zones are the same points in time.
-        have_zones = {here, there}.isdisjoint({_NAIVE, _DURATIONS})
+        have_zones = {here, there}.isdisjoint({_NAIVE, _DURATIONS, _NUMBERS})
         if here != there and not have_zones:
+            # Columns in another order are refused as such.
+            validate_data(estimator, X, reset=False, skip_check_array=True)
             raise ValueError(
                 f"X: column {_name(X, j)} has {here}, but had {there} in fit: convert "
-                "it, for instance by pandas' dt.tz_localize"
+                f"it, for instance by {_find_conversion(here, there)}"
             )
 
 
@@ -225,11 +233,33 @@ def _objects_zone(values: NDArray, name: object) -> tzinfo | None:
     return zones[0]
 
 
-def _in_words(zone: tzinfo | str | None) -> str:
-    """Describe a column of times."""
-    if isinstance(zone, str):  # durations
+def _in_words(zones: Mapping[int, tzinfo | str | None], j: int) -> str:
+    """Describe a column, of times if it is among these."""
+    zone = zones.get(j, _NUMBERS)
+    if isinstance(zone, str):  # durations or numbers
         return zone
     return _NAIVE if zone is None else f"times of zone {zone}"
+
+
+def _find_conversion(here: str, there: str) -> str:
+    """Code that makes of a column what it was in fit."""
+    if here == _NUMBERS:
+        return "pandas.to_" + ("timedelta" if there == _DURATIONS else "datetime")
+    if there == _NUMBERS:
+        to_durations = "" if here == _DURATIONS else ", after subtracting a fixed time"
+        return f"pandas' dt.total_seconds{to_durations}"
+    if _DURATIONS in {here, there}:
+        to_kind = "adding" if here == _DURATIONS else "subtracting"
+        return f"{to_kind} a fixed time"
+    return "pandas' dt.tz_localize"
+
+
+def _has_known(X: TableLike, j: int) -> bool:
+    """Whether there is such a column, with a value that is known."""
+    table = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
+    if len(table.shape) != 2 or j >= table.shape[1]:
+        return False
+    return issparse(table) or not all(map(is_unknown, _objects(table, j)))
 
 
 def _name(X: TableLike, j: int) -> int | str:

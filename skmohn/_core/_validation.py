@@ -195,6 +195,8 @@ def _are_zero(values: ArrayLike | None) -> NDArray[np.bool_]:
     array = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
     if array.dtype.kind in "biuf":
         return array == 0
+    if array.dtype.kind in "mM":  # which have no zero without a unit
+        return np.zeros(array.shape, dtype=bool)
     is_zero = [isinstance(value, Real) and value == 0 for value in array.ravel()]
     return np.reshape(is_zero, array.shape).astype(bool)
 

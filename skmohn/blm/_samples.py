@@ -13,7 +13,12 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length
 
-from skmohn._core._bad_values import LEFT_OUT, refuse_times, warn_of_lone
+from skmohn._core._bad_values import (
+    LEFT_OUT,
+    refuse_times,
+    warn_of_lone,
+    warn_of_merged,
+)
 from skmohn._core._quantiles import mask_lone, mask_remote
 from skmohn._core._rows import order_of
 from skmohn._core._sklearn import check_sample_weight, safe_indexing
@@ -337,6 +342,8 @@ def read_table(estimator: TableReader, X: TableLike, **options: Any) -> Any:
     X = to_numpy(X)
     refuse_text(X, (), ", but numbers are needed: OneHotEncoder makes some of {it}")
     refuse_unreadable(X)
+    if options.get("reset"):
+        warn_of_merged(X)
     found = validate_columns(estimator, X, **options)
     if "y" in options:
         return densify(found[0]), found[1]

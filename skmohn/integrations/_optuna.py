@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,12 @@ optuna = import_optional("optuna", "MOHNSampler")
 _State = optuna.trial.TrialState
 # A point of the search: by the names of parameters, what stands for their values.
 Point = dict[str, Any]
+_CONSTRAINTS = {
+    "seed": [Interval(Integral, 0, 2**32 - 1, closed="both"), None],
+    "noise": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+    "independent_sampler": [optuna.samplers.BaseSampler, None],
+    "constraints_func": [callable, None],
+}
 _FINISHED = (_State.COMPLETE, _State.PRUNED, _State.FAIL)
 # The attribute of a trial that names its source in the search.
 _SOURCE = "mohn:source"
@@ -115,8 +121,13 @@ class MOHNSampler(optuna.samplers.BaseSampler):
         constraints_func: Callable[[Any], Sequence[float]] | None = None,
     ) -> None:
         validate_parameter_constraints(
-            {"noise": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})]},
-            {"noise": noise},
+            _CONSTRAINTS,
+            {
+                "seed": seed,
+                "noise": noise,
+                "independent_sampler": independent_sampler,
+                "constraints_func": constraints_func,
+            },
             caller_name="MOHNSampler",
         )
         self.noise = noise

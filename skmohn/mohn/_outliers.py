@@ -24,6 +24,7 @@ from sklearn.model_selection import GroupKFold
 from skmohn._core._fitting import History, table_is_read
 from skmohn._core._sklearn import check_sample_weight
 from skmohn._core._tuned import tuned
+from skmohn._core._units import power_of_two_scale
 from skmohn._core._validation import to_numpy
 from skmohn.mohn._design.design import make_design
 from skmohn.mohn._design.plane_design import Planes
@@ -292,6 +293,7 @@ def _standardize(values: NDArray, some: NDArray | slice = slice(None)) -> NDArra
     # are infinitely far.
     n_stds = norm.isf(_OUTLIERS.max_fraction / 2.0)
     values = values - np.median(values[some])
+    values = values / power_of_two_scale(values)
     sizes = np.abs(values)
     far = float(np.quantile(sizes[some], 1.0 - _OUTLIERS.max_fraction))
     if far * _OUTLIERS.max_distance > n_stds * float(sizes.max(initial=0.0)):

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import OptimizeResult
 from sklearn.utils import check_random_state
 
+from skmohn._core._bad_values import mark_unknown_cells
 from skmohn._core._fitting import History, all_or_nothing, gather_warnings, warn_caller
 from skmohn._core._sklearn import (
     N_JOBS,
@@ -274,8 +275,8 @@ class BlackBoxOptimizer:
         X : list of dict, data frame or array-like of shape (n_points, n_variables)
             The points.
         y : array-like of shape (n_points,)
-            Their values; NaN for points that cannot be evaluated, which are not asked
-            for again.
+            Their values; NaN, or NA of pandas, for points that cannot be evaluated,
+            which are not asked for again.
         sources : sequence of str, default=None
             What asked for the points, as in the `history_` of another optimizer whose
             search goes on here. Points that this one asked for have their own sources.
@@ -290,6 +291,8 @@ class BlackBoxOptimizer:
             learned then.
         """
         states = self._space.encode(X)
+        # Of pandas, whose columns from a file may hold NA.
+        y = mark_unknown_cells(np.asarray(y, dtype=object)) if hasattr(y, "isna") else y
         values = read_vector(y, "y", ensure_all_finite=False)
         if len(values) != len(states):
             raise ValueError(

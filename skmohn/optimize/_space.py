@@ -636,6 +636,7 @@ def _is_hashed(value: object) -> bool:
 
 def columns_of(frame: Any, source: str) -> tuple[list[Any], list[list[Any]]]:
     """Names of the columns of a data frame, and their values."""
+    frame = to_numpy(frame)
     names = list(frame.columns)
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:

@@ -15,6 +15,12 @@ TARGETS = {
     "durations": TIMES - TIMES[0],
     "several": pd.DataFrame({"a": np.arange(20.0), "b": TIMES}),
 }
+OBJECTS = {
+    "Timestamp": list(TIMES),
+    "date": TIMES.dt.date,
+    "Timedelta": list(TIMES - TIMES[0]),
+    "datetime": [None, *TIMES.dt.to_pydatetime()[1:]],
+}
 
 
 @pytest.mark.parametrize("estimator", [MOHNRegressor, BLMRegressor, EnergyNetRegressor])
@@ -22,6 +28,15 @@ TARGETS = {
 def test_times_are_refused(estimator, kind):
     with pytest.raises(ValueError, match=r"y has .*64.* pass durations in a unit"):
         estimator().fit(X, TARGETS[kind])
+
+
+@pytest.mark.parametrize("estimator", [MOHNRegressor, BLMRegressor, EnergyNetRegressor])
+def test_times_among_objects_are_refused(estimator):
+    for kind, y in OBJECTS.items():
+        with pytest.raises(ValueError, match=f"y has {kind}, .* pass durations in a"):
+            estimator().fit(X, y)
+    with pytest.raises(TypeError, match=r"y has Period\('2020.* targets are numbers"):
+        estimator().fit(X, TIMES.dt.to_period("D"))
 
 
 def test_times_of_polars_are_refused():

@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.neural_network import MLPRegressor
 from sklearn.preprocessing import StandardScaler
@@ -190,6 +191,53 @@ def test_times_are_no_durations(kind):
     model = MOHNRegressor("full", max_order=1).fit(in_table(durations, kind), Y)
     with pytest.raises(ValueError, match="without a zone, but had durations in fit"):
         model.predict(in_table(DAYS, kind))
+
+
+HOURS = pd.Series((DAYS - DAYS[0]) / np.timedelta64(1, "h"))
+COLUMNS = {"times": DAYS, "durations": pd.Series(DAYS - DAYS[0]), "numbers": HOURS}
+CURES = {
+    ("times", "numbers"): "subtracting a fixed time",
+    ("durations", "numbers"): "dt.total_seconds$",
+    ("numbers", "times"): "pandas.to_datetime",
+    ("numbers", "durations"): "pandas.to_timedelta",
+    ("times", "durations"): "subtracting a fixed time",
+    ("durations", "times"): "adding a fixed time",
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "objects"])
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_times_are_no_numbers(model, kind):
+    """Numbers would be seconds since 1970, whatever their unit."""
+    tables = {name: in_table(column, kind) for name, column in COLUMNS.items()}
+    for there, table in tables.items():
+        model = clone(model).fit(table, Y)
+        use(model, table)
+        for here in tables.keys() - {there}:
+            words = f"has {here}.*, but had {there}.* in fit: .*{CURES[here, there]}"
+            with pytest.raises(ValueError, match=words):
+                use(model, tables[here])
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_columns_without_known_times():
+    frame = in_table(DAYS, "pandas")
+    model = MOHNRegressor("full", max_order=1).fit(frame, Y)
+    expected = model.predict(frame.assign(day=pd.NaT))
+    for unknown in (np.nan, None):
+        assert_array_equal(model.predict(frame.assign(day=unknown)), expected)
+    for table in (NUMBERS.tolist(), csr_array(NUMBERS)):
+        with pytest.raises(ValueError, match="column 0 has numbers, but had times wit"):
+            model.predict(table)
+    for table, words in (
+        (frame[["flag", "day"]], "Feature names must be in the same order"),
+        (frame[["flag"]], "Feature names seen at fit time, yet now missing"),
+        (NUMBERS[0], "Expected 2D array, got 1D array"),
+        ([[1.0, 2.0], [3.0]], "rows of different lengths"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            model.predict(table)
 
 
 def test_zones_where_some_times_are_unknown():

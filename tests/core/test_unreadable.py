@@ -2,6 +2,7 @@
 
 import datetime as dt
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -254,12 +255,15 @@ def test_na_of_pandas_in_an_array_of_objects_is_missing():
     ("X", "words"),
     [
         ("table.csv", "X is 'table.csv', not a table: .*pandas.read_csv"),
+        (Path("a.csv"), r"X is .*Path\('a.csv'\), not a table: .*pandas.read_csv"),
+        (b"1,2", "X is b'1,2', not a table"),
+        (MOHNDensity(), r"X is MOHNDensity\(\), not a table"),
         (None, "X is None, not a table"),
         ([{"a": 1.0}] * N, r"list of dicts, not a table: pass pandas.DataFrame\(X\)"),
         ([[1.0, 2.0]] * (N - 1) + [[1.0]], "X has rows of different lengths: pass"),
         (pd.Series(np.arange(N)), "2-dimensional container but got .*Series"),
     ],
-    ids=["path", "None", "dicts", "ragged", "series"],
+    ids=["text", "path", "bytes", "model", "None", "dicts", "ragged", "series"],
 )
 def test_what_is_no_table_is_refused_with_the_cure(model, X, words):
     with pytest.raises(ValueError, match=words):

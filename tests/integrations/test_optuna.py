@@ -510,10 +510,21 @@ def test_several_objectives_are_refused():
         study.ask(SWITCHES)
 
 
-@pytest.mark.parametrize("noise", ["some", -1.0])
-def test_bad_noise_is_named(noise):
-    with pytest.raises(ValueError, match="'noise' parameter"):
-        MOHNSampler(noise=noise)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("noise", "some"),
+        ("noise", -1.0),
+        ("seed", "a"),
+        ("seed", 2.0),
+        ("seed", 2**32),
+        ("independent_sampler", "tpe"),
+        ("constraints_func", 3),
+    ],
+)
+def test_bad_parameters_are_named(name, value):
+    with pytest.raises(ValueError, match=f"'{name}' parameter of MOHNSampler"):
+        MOHNSampler(**{name: value})
 
 
 def test_optuna_is_imported_when_it_is_used():

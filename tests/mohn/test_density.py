@@ -357,6 +357,9 @@ class TestTables:
         part = np.random.default_rng(1).uniform(0.1, 2.0, 200)
         one, other = (MOHNDensity().fit(X, None, f * part) for f in (1.0, 3.0))
         assert_allclose(one.weights_, other.weights_, atol=1e-8)
+        # So are integers whose sum is not exact: no table has so many rows.
+        huge = MOHNDensity().fit(X, sample_weight=np.full(200, 1e20))
+        assert_array_equal(huge.weights_, MOHNDensity().fit(X).weights_)
 
     def test_constant_columns_count_nothing(self):
         X = sample_field([(0, 1)], np.array([0.8]), 3, 200, 0)

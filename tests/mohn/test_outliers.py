@@ -369,6 +369,14 @@ def test_distances_are_finite_however_small_the_others_are(rest):
     assert_array_equal(np.abs(apart) == np.abs(apart).max(), np.abs(values) > 1.0)
 
 
+def test_distances_are_the_same_in_every_unit():
+    values = np.random.default_rng(0).normal(size=40)
+    expected = _standardize(values)
+    for unit in (2.0**1010, 2.0**-1010):
+        assert_array_equal(_standardize(values * unit), expected)
+    assert_allclose(_standardize(values * 1e-310), expected, rtol=1e-9)
+
+
 def test_outliers_beside_exact_rows_save_a_finite_number_of_nats():
     apart = np.append(np.zeros(40), [1e150, -1e150])
     saved = _saved_by(apart != 0.0, apart, np.ones(42))

@@ -211,6 +211,16 @@ def test_values_that_differ_without_noise_are_refused():
     assert optimizer.result().fun == 1.0
 
 
+@pytest.mark.parametrize("dtype", ["Float64", "double[pyarrow]", object])
+def test_na_of_pandas_is_a_point_that_failed(dtype):
+    optimizer = BlackBoxOptimizer(2, noise=0, random_state=0)
+    values = pd.Series([pd.NA, 1.0], dtype=dtype)
+    optimizer.tell([[0, 0], [0, 1]], values)
+    assert_array_equal([r["value"] for r in optimizer.history_], [np.nan, 1.0])
+    optimizer.tell([[1, 0]], values.array[:1])
+    assert optimizer.ask(4).tolist() == [[1, 1]]
+
+
 # ------------------------------------------------------------------------- bad settings
 
 

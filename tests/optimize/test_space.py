@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 from scipy.optimize import LinearConstraint
@@ -16,6 +17,8 @@ from scipy.sparse import csr_array
 from skmohn.optimize import _space
 from skmohn.optimize._space import SPACE, Space, keys_of
 
+# Makers of data frames.
+LIBRARIES = [pd.DataFrame, pl.DataFrame, pa.table]
 MANY = 30  # variables of 0 and 1 that are too many to be listed
 
 
@@ -113,9 +116,9 @@ def test_points_of_a_table_are_its_rows(table):
     assert_array_equal(space.decode(space.encode(table)), table)
 
 
-@pytest.mark.parametrize("library", [pd, pl])
+@pytest.mark.parametrize("library", LIBRARIES)
 def test_points_of_a_frame_are_dicts(library):
-    frame = library.DataFrame({"a": [1, 2, 1], "b": ["x", "y", "y"]})
+    frame = library({"a": [1, 2, 1], "b": ["x", "y", "y"]})
     space = Space(frame)
     points = space.decode(space.listed)
     assert points == [{"a": 1, "b": x} for x in "xy"] + [{"a": 2, "b": "y"}]
@@ -123,10 +126,10 @@ def test_points_of_a_frame_are_dicts(library):
     assert_array_equal(space.encode(frame), space.encode(points)[[0, 2, 1]])
 
 
-@pytest.mark.parametrize("library", [pd, pl])
+@pytest.mark.parametrize("library", LIBRARIES)
 def test_columns_of_told_frames_go_by_name(library):
     space = Space({"a": [1, 2], "b": ["x", "y"]})
-    frame = library.DataFrame({"b": ["x"], "a": [2]})
+    frame = library({"b": ["x"], "a": [2]})
     assert_array_equal(space.encode(frame), [[1, 0]])
 
 

@@ -12,6 +12,7 @@ from skmohn._core._rows import distinct_rows as distinct
 from skmohn._core._rows import equal_slices
 from skmohn._core._tuned import tuned
 from skmohn._core._units import power_of_two_scale
+from skmohn._core._validation import are_counts
 
 
 @dataclass(frozen=True)
@@ -148,8 +149,8 @@ def _pack_integers(values: NDArray[np.integer]) -> NDArray[np.integer]:
 
 
 def count_observations(weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Numbers of observations of weights: integers are repeats, others one."""
-    return weight if np.all(weight == np.rint(weight)) else np.ones(len(weight))
+    """Numbers of observations of weights: counts are repeats, others one."""
+    return weight if are_counts(weight) else np.ones(len(weight))
 
 
 def distinct_rows(rows: EncodedRows) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
