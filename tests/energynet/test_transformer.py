@@ -205,7 +205,7 @@ def test_each_parameter_of_the_paper_matters(patch, plain_paper, parameters):
 def test_price_of_weights_is_that_of_a_prior(parameters, l2):
     X = np.random.default_rng(0).integers(2, size=(50, 5)).repeat(2, axis=1)
     net = EnergyNetTransformer(
-        max_layers=1, n_final_epochs=5, random_state=0, **parameters
+        max_layers=1, n_final_epochs=5, density="layers", random_state=0, **parameters
     )
     given = clone(net).set_params(l2=l2 / 50)
     assert_array_equal(net.fit(X).weights_[0], given.fit(X).weights_[0])
@@ -621,9 +621,7 @@ def test_partial_fit_from_nothing(bits):
 
 
 def test_partial_fit_of_what_grows_begins_with_a_fit(patch):
-    net = EnergyNetTransformer(
-        unit_cost=3, max_layers=1, n_final_epochs=2, random_state=0
-    )
+    net = by_price(unit_cost=3, max_layers=1, n_final_epochs=2)
     first = clone(net).partial_fit(patch[:100])
     fitted = clone(net).fit(patch[:100])
     assert_array_equal(first.weights_[0], fitted.weights_[0])
@@ -644,21 +642,18 @@ def test_warm_start_goes_on(bits):
     assert [w.shape for w in net.weights_] == [w.shape for w in weights]
     cold = net.set_params(n_final_epochs=0).fit(bits)
     assert_array_equal(cold.weights_[0], net.weights_[0])
-    grown = EnergyNetTransformer(
-        unit_cost=3,
-        learning_rate=0.6,
-        max_layers=1,
-        n_final_epochs=2,
-        warm_start=True,
-        random_state=0,
+    grown = by_price(
+        unit_cost=3, learning_rate=0.6, max_layers=1, n_final_epochs=2, warm_start=True
     )
     widths = grown.fit(bits[:200]).n_components_per_layer_
+    assert any("price" in record for record in grown.history_)
     grown.set_params(unit_cost=0.01).fit(bits[:200])
     assert grown.n_components_per_layer_ == widths
     assert not any("price" in record for record in grown.history_)
 
 
-def test_fitted_state_can_be_pickled(grown, bits):
+def test_fitted_state_can_be_pickled(bits):
+    grown = by_price(learning_rate=0.6, max_layers=1, n_final_epochs=2).fit(bits[:200])
     copy = pickle.loads(pickle.dumps(grown))
     assert_array_equal(copy.transform(bits), grown.transform(bits))
     assert copy.score(bits) == grown.score(bits)
@@ -1060,19 +1055,18 @@ def test_memory_is_that_of_the_table_its_units_and_a_batch():
     assert max(peaks[1:]) < units
 
 
-@pytest.mark.slow_cases("parameters1")
 @pytest.mark.parametrize("parameters", [{}, {"whiten": True}, {"coding": "minmax"}])
 def test_how_a_table_lies_in_memory_does_not_matter(parameters):
     rng = np.random.default_rng(0)
     table = rng.normal(size=(50, 5)) @ rng.normal(size=(5, 5))
-    options = {"max_layers": 1, "n_final_epochs": 2, "random_state": 0}
-    expected = EnergyNetTransformer(**options | parameters).fit(table)
+    net = few(n_components=3, n_final_epochs=2, **parameters)
+    expected = clone(net).fit(table)
     for other in (
         np.asfortranarray(table),
         np.repeat(table, 2, axis=1)[:, ::2],
         pd.DataFrame(table),
     ):
-        model = EnergyNetTransformer(**options | parameters).fit(other)
+        model = clone(net).fit(other)
         assert_array_equal(model.weights_[0], expected.weights_[0])
         for method in ("transform", "score_samples"):
             found = getattr(model, method)(other)
