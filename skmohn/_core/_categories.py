@@ -24,7 +24,12 @@ from skmohn._core._sklearn import (
     num_features,
     safe_indexing,
 )
-from skmohn._core._tables import validate_table
+from skmohn._core._tables import (
+    ALL_NUMBERS,
+    DTYPES,
+    array_as_fitted,
+    validate_table,
+)
 from skmohn._core._text import (
     column_values,
     columns_of_text,
@@ -195,6 +200,11 @@ def read_table(
     # checks both, :func:`validate_table` by default. `categorical_features` and
     # `handle_unknown` are those of `like`, by default the estimator itself. Numbers
     # become floats, but for bytes and, with `keep_dtype`, all that are in one array.
+    alone = isinstance(y, str) and y == "no_validation"
+    if not reset and alone and not read_plain and not estimator._categories.encoders:
+        known = array_as_fitted(estimator, X, ALL_NUMBERS if keep_dtype else DTYPES)
+        if known is not None:
+            return known
     X = to_numpy(X)
     are_numbers = holds_numbers(X)
     X = X if are_numbers else as_table(mark_unknown_cells(X))
@@ -217,7 +227,7 @@ def read_table(
         refuse_unreadable(known, columns)
     categorical = columns
     if not categorical and read_plain:
-        given = (X,) if isinstance(y, str) and y == "no_validation" else (X, y)
+        given = (X,) if alone else (X, y)
         return read_plain(*given, reset=reset)
     times = [] if are_numbers else columns_of_times(known)
     compare_zones(estimator, known, times, reset=reset)
