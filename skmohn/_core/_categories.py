@@ -202,8 +202,8 @@ def read_table(
     # become floats, but for bytes and, with `keep_dtype`, all that are in one array.
     alone = isinstance(y, str) and y == "no_validation"
     if not reset and alone and not read_plain and not estimator._categories.encoders:
-        known = array_as_fitted(estimator, X, ALL_NUMBERS if keep_dtype else DTYPES)
-        if known is not None:
+        dtypes = ALL_NUMBERS if keep_dtype else DTYPES
+        if (known := array_as_fitted(estimator, X, dtypes)) is not None:
             return known
     X = to_numpy(X)
     are_numbers = holds_numbers(X)
@@ -225,20 +225,15 @@ def read_table(
     refuse_odd_tables(X)
     if not are_numbers:
         refuse_unreadable(known, columns)
-    categorical = columns
-    if not categorical and read_plain:
-        given = (X,) if alone else (X, y)
-        return read_plain(*given, reset=reset)
+    if not columns and read_plain:
+        return read_plain(*((X,) if alone else (X, y)), reset=reset)
     times = [] if are_numbers else columns_of_times(known)
     compare_zones(estimator, known, times, reset=reset)
-    if not categorical and not times:
+    if not columns and not times:
         return validate_table(estimator, X, y, reset=reset, keep_dtype=keep_dtype)
     if isinstance(X, list | tuple):
         X, known = np.asarray(X), np.asarray(known)
-    if issparse(X) or len(getattr(X, "shape", ())) != 2:
-        raise ValueError(
-            "categorical_features needs a dense table: a DataFrame or a 2D array"
-        )
+    _require_dense(X)
     # Numbers and names of columns; what is in them is checked below.
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     names = column_names(estimator)
@@ -256,6 +251,14 @@ def read_table(
         # Polars makes integers of times, or fails, where they are beside numbers.
         estimator._input_dtype = "float64" if times else name_dtype(X)
     return table
+
+
+def _require_dense(X: TableLike) -> None:
+    """Refuse sparse tables of categories, and what is no table."""
+    if issparse(X) or len(getattr(X, "shape", ())) != 2:
+        raise ValueError(
+            "categorical_features needs a dense table: a DataFrame or a 2D array"
+        )
 
 
 def _refuse_other_text(
