@@ -25,7 +25,12 @@ from skmohn._core._sklearn import (
     num_features,
     safe_indexing,
 )
-from skmohn._core._tables import validate_table
+from skmohn._core._tables import (
+    ALL_NUMBERS,
+    DTYPES,
+    array_as_fitted,
+    validate_table,
+)
 from skmohn._core._text import (
     column_values,
     columns_of_text,
@@ -195,6 +200,11 @@ def read_table(
     # checks both, :func:`validate_table` by default. `categorical_features` and
     # `handle_unknown` are those of `like`, by default the estimator itself. Numbers
     # become floats, but for bytes and, with `keep_dtype`, all that are in one array.
+    alone = isinstance(y, str) and y == "no_validation"
+    if not reset and alone and not read_plain and not estimator._categories.encoders:
+        dtypes = ALL_NUMBERS if keep_dtype else DTYPES
+        if (known := array_as_fitted(estimator, X, dtypes)) is not None:
+            return known
     X = to_numpy(X)
     are_numbers = holds_numbers(X)
     X = X if are_numbers else as_table(mark_unknown_cells(X))
@@ -217,18 +227,14 @@ def read_table(
     if not are_numbers:
         refuse_unreadable(known, columns)
     if not columns and read_plain:
-        given = (X,) if isinstance(y, str) and y == "no_validation" else (X, y)
-        return read_plain(*given, reset=reset)
+        return read_plain(*((X,) if alone else (X, y)), reset=reset)
     times = [] if are_numbers else columns_of_times(known)
     compare_zones(estimator, known, times, categorical=columns, reset=reset)
     if not columns and not times:
         return validate_table(estimator, X, y, reset=reset, keep_dtype=keep_dtype)
     if isinstance(X, list | tuple):
         X, known = np.asarray(X), np.asarray(known)
-    if issparse(X) or len(getattr(X, "shape", ())) != 2:
-        raise ValueError(
-            "categorical_features needs a dense table: a DataFrame or a 2D array"
-        )
+    _require_dense(X)
     # Numbers and names of columns; what is in them is checked below.
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     names = column_names(estimator)
@@ -246,6 +252,14 @@ def read_table(
         # Polars makes integers of times, or fails, where they are beside numbers.
         estimator._input_dtype = "float64" if times else name_dtype(X)
     return table
+
+
+def _require_dense(X: TableLike) -> None:
+    """Refuse sparse tables of categories, and what is no table."""
+    if issparse(X) or len(getattr(X, "shape", ())) != 2:
+        raise ValueError(
+            "categorical_features needs a dense table: a DataFrame or a 2D array"
+        )
 
 
 def _refuse_other_text(

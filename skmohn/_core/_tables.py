@@ -1,6 +1,7 @@
 """Tables and targets as scikit-learn checks them, with refusals that name columns."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,32 @@ from skmohn._core._types import (
 from skmohn._core._validation import densify, is_pair_given, name_dtype, to_numpy
 
 # What is none of them becomes the first; bytes would take eight times the room.
-_DTYPES = [np.float64, np.int8, np.uint8, np.bool_]
+DTYPES = [np.float64, np.int8, np.uint8, np.bool_]
 # Of rows that become floats block by block.
-ALL_NUMBERS = [*_DTYPES, np.float32, np.float16, *map(np.dtype, "hHiIlLqQ")]
+ALL_NUMBERS = [*DTYPES, np.float32, np.float16, *map(np.dtype, "hHiIlLqQ")]
+
+
+def array_as_fitted(
+    estimator: TableReader, X: TableLike, dtypes: Sequence[Any]
+) -> NDArray | None:
+    """Array of a table that needs no check but this, None of any other."""
+    # Of one row, scikit-learn's checks take longer than what is predicted from it. They
+    # change nothing of an array of one of the types that has the columns of `fit` and
+    # no infinity; nor of a data frame of such columns, with the same names.
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is not None and hasattr(X, "isetitem"):  # a data frame of pandas
+        is_same = X.columns.tolist() == names.tolist()
+        if not is_same or any(not isinstance(t, np.dtype) for t in X.dtypes):
+            return None
+        X = X.to_numpy()
+    elif names is not None or type(X) is not np.ndarray:
+        return None
+    if X.dtype not in dtypes or X.ndim != 2 or not len(X):
+        return None
+    if X.shape[1] != getattr(estimator, "n_features_in_", None):
+        return None
+    with np.errstate(invalid="ignore", over="ignore"):
+        return X if math.isfinite(X.sum()) else None
 
 
 def validate_table(
@@ -50,7 +74,7 @@ def validate_table(
     source = X
     alone = isinstance(y, str) and y == "no_validation"
     options = {
-        "dtype": ALL_NUMBERS if keep_dtype else _DTYPES,
+        "dtype": ALL_NUMBERS if keep_dtype else DTYPES,
         "accept_sparse": "csr",
         "ensure_all_finite": "allow-nan",
         # A single sample leaves nothing to learn from.

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
+from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._memory import format_bytes, memory_limit
 from skmohn._core._types import TableLike, check_array
@@ -20,6 +21,13 @@ _NO_ARRAYS: Final = Mapping, Set, Iterator
 def input_dtype(estimator: object) -> np.dtype:
     """Type of the values of a fit; float64 where it is not known."""
     return np.dtype(getattr(estimator, "_input_dtype", "float64"))
+
+
+def require_fitted(estimator: object, attribute: str) -> None:
+    """Refuse an estimator that is not fitted; where it is, `fit` sets the attribute."""
+    # Scikit-learn looks at all attributes and tags.
+    if attribute not in vars(estimator):
+        check_is_fitted(estimator)
 
 
 def has_read_inputs(estimator: object) -> bool:

@@ -26,7 +26,7 @@ from skmohn._core._names import input_names, unique_names
 from skmohn._core._quantiles import mask_lone, mask_remote
 from skmohn._core._rows import equal_slices, order_of
 from skmohn._core._sklearn import check_sample_weight, container_adapter, safe_indexing
-from skmohn._core._tables import ALL_NUMBERS
+from skmohn._core._tables import ALL_NUMBERS, array_as_fitted
 from skmohn._core._times import column_types, validate_columns
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
@@ -227,6 +227,10 @@ def read_columns(
     # order of rows: sums in another order differ in the last digits, and a fit would
     # differ with them.
     dtype = ALL_NUMBERS if keep_dtype else _PRECISIONS
+    if not reset and allow_missing and not estimator._categories.encoders:
+        known = array_as_fitted(estimator, X, dtype)
+        if known is not None:
+            return np.ascontiguousarray(known)
     plain, given = partial(_read_plain, estimator, dtype=dtype), X
     options = {"reset": reset, "like": like, "weights": weights}
     X = read_table(estimator, X, read_plain=plain, **options)

@@ -28,7 +28,7 @@ from skmohn._core._sklearn import (
 )
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike, check_array
-from skmohn._core._validation import to_numpy
+from skmohn._core._validation import require_fitted, to_numpy
 from skmohn._core._versions import Versioned
 from skmohn.energynet._coding import MINMAX, UnitCoding
 from skmohn.energynet._conditional import expect_missing, impute, sample_missing
@@ -541,7 +541,7 @@ class EnergyNetTransformer(
             By `layer`, `standardize` and `passthrough`. Higher layers are computed
             from the probabilities of the layer below; appended columns are imputed.
         """
-        check_is_fitted(self)
+        require_fitted(self, "weights_")
         table = self._read_table(X, keep_dtype=True)
         if self.standardize and self.passthrough:
             require_finite(self.scalers_[-1], "X")
@@ -775,7 +775,7 @@ class EnergyNetTransformer(
     @property
     def layers_(self) -> list[RBM]:
         """Layers from the bottom up, a list of :class:`~skmohn.energynet.RBM`."""
-        check_is_fitted(self)
+        require_fitted(self, "weights_")
         parts = self.weights_, self.hidden_bias_, self.visible_bias_
         first, *others = zip(*parts, strict=True)
         return [

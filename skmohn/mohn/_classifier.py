@@ -25,6 +25,7 @@ from skmohn._core._sklearn import (
     with_callbacks,
 )
 from skmohn._core._types import TableLike, available_if
+from skmohn._core._validation import require_fitted
 from skmohn.mohn._base import Table
 from skmohn.mohn._effects import (
     importances_of_classes,
@@ -776,16 +777,16 @@ class MOHNClassifier(
 
     def _fitted_attributes(self, samples: TrainingData, model: Any) -> dict[str, Any]:
         model = model() if callable(model) else model
-        terms, weights, constants, C, _ = model.listed_model
+        listed = model.listed_model
         return {
-            "terms_": [samples.term_names.label(term) for term in terms],
-            "weights_": weights,
-            "intercept_": constants,
-            "C_": C,
+            "terms_": [samples.term_names.label(term) for term in listed.terms],
+            "weights_": listed.weights,
+            "intercept_": listed.constants,
+            "C_": listed.C,
             "classes_": samples.classes,
             "coding_": samples.coding,
             "model_": model,
-            "_terms": terms,
+            "_terms": listed.terms,
         }
 
     def _expose(
@@ -815,7 +816,7 @@ class MOHNClassifier(
 
     def _to_blocks(self, X: TableLike) -> Iterator[EncodedRows]:
         """Encode some rows of a table at a time."""
-        check_is_fitted(self)
+        require_fitted(self, "model_")
         # Other members of an ensemble that shows a sparse one read all inputs.
         is_sparse = isinstance(self.model_, SparseClassModel)
         for_terms = is_sparse and can_code_for_terms(self.coding_)

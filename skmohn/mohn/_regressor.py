@@ -34,7 +34,12 @@ from skmohn._core._sklearn import (
 )
 from skmohn._core._tables import validate_held_out
 from skmohn._core._types import TableLike, Term
-from skmohn._core._validation import is_pair_given, read_probabilities, read_sets
+from skmohn._core._validation import (
+    is_pair_given,
+    read_probabilities,
+    read_sets,
+    require_fitted,
+)
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn import _effects as effects
 from skmohn.mohn._base import BaseMOHN, Table
@@ -658,7 +663,7 @@ class MOHNRegressor(
             Standard deviation of a new observation of each sample, only with
             `return_std`.
         """
-        check_is_fitted(self)
+        require_fitted(self, "model_")
         table, model = read_inputs(self, X), self.model_
         clip = control_of(self, "gp_options").clip
         if not return_std:

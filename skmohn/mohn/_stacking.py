@@ -644,7 +644,7 @@ def _link(
     kept = np.flatnonzero(shown)
     whole = LogisticModel(terms, weights, constants, _NO_PENALTY)
     member = SpikeSlabClassModel(
-        whole._replace(terms=[terms[j] for j in kept], weights=weights[:, kept]),
+        replace(whole, terms=[terms[j] for j in kept], weights=weights[:, kept]),
         coding,
         whole,
         name,

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -649,13 +649,16 @@ def _fold_errors(
     # In the sparse model's unit. Where a fit diverges, the mean is what is known.
     rows, y, weights = samples.rows.as_float(), samples.y, _weights_of(samples)
     errors, unit = [], power_of_two_scale(y)
-    for train, test in folds:
+
+    def predict(train: NDArray[np.intp], test: NDArray[np.intp]) -> Any:
+        """Predict rows by a model that is dropped, with its factor, before the next."""
         model = fit(train)
         if model is None:
-            means = np.average(y[train], weights=weights[train])
-        else:
-            means = model.predictive_mean(rows.take(test))
-        squares = ((y[test] - means) / unit) ** 2
+            return np.average(y[train], weights=weights[train])
+        return model.predictive_mean(rows.take(test))
+
+    for train, test in folds:
+        squares = ((y[test] - predict(train, test)) / unit) ** 2
         errors.append(np.average(squares, weights=weights[test]))
     return np.array(errors)
 

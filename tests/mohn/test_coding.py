@@ -343,3 +343,19 @@ def test_stored_categories_take_a_byte():
         assert again.categories.dtype == categories.dtype
         assert_array_equal(again.categories, categories)
         assert group is None or np.array_equal(again.group, group)
+
+
+def test_levels_are_those_of_a_sorted_search():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3)).round(2)
+    X[:, 1] = rng.integers(0, 9, 300)
+    coding = InputCoding.learn(X, most_levels=12)
+    edges = [coding.thresholds[j] for j in range(3)]
+    assert len({len(part) for part in edges}) > 1
+    rows = np.vstack([X, *(np.full(3, part[0]) for part in edges), np.full(3, np.nan)])
+    expected = [
+        np.append(part, np.nan).searchsorted(column, "right")
+        for part, column in zip(edges, rows.T, strict=True)
+    ]
+    for table in (rows, np.asfortranarray(rows)):
+        assert_array_equal(coding.encode(table).categories.T, expected)

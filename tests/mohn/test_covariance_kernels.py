@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skmohn.mohn._gp.covariance_function import (
-    CategoryTables,
     GramMatrix,
     Prior,
+    PriorTables,
     find_alike,
 )
 from skmohn.mohn._gp.covariance_kernels import multiply_means
@@ -75,7 +75,7 @@ def make_prior(kind, seed=0):
 
 def tables_of(kind, prior):
     alphabets = KINDS[kind][2]
-    tables = CategoryTables(prior.category_rates, find_alike(alphabets))
+    tables = PriorTables(prior, find_alike(alphabets))
     return tables.by_categorical()
 
 

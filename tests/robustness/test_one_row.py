@@ -1,10 +1,12 @@
 """What one row costs beside its model: counts of checks and of reads of limits."""
 
 import pickle
+import warnings
 from typing import Any
 from unittest import mock
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.utils import validation
 
@@ -15,9 +17,10 @@ from skmohn import (
     MOHNClassifier,
     MOHNRegressor,
 )
-from skmohn._core import _text, _times, _validation
-from skmohn.energynet import RBM, _rbm
-from skmohn.mohn._gp import weight_prior
+from skmohn._core import _categories, _text, _times, _validation
+from skmohn.energynet import RBM, _rbm, _table
+from skmohn.mohn._design import design
+from skmohn.mohn._gp import covariance_function, weight_prior
 
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 2, (60, 8)).astype(float)
@@ -84,8 +87,114 @@ def test_a_row_is_checked_once(model, numbers):
     with mock.patch.object(
         validation, "check_array", wraps=validation.check_array
     ) as check:
-        read(table[:1])
+        read(table[:1].tolist())
     assert check.call_count == 1
+
+
+@pytest.fixture(scope="module")
+def readers(numbers):
+    """Estimators that were fitted to an array or to a data frame."""
+    table, y = numbers
+    frame = pd.DataFrame(table, columns=list("abcd"))
+    return {
+        kind: [
+            MOHNRegressor(strategy="gp").fit(X, y),
+            MOHNClassifier(strategy="gp").fit(X, y > 1.0),
+            EnergyNetTransformer(n_components=2).fit(X),
+        ]
+        for kind, X in (("array", table), ("frame", frame))
+    }
+
+
+@pytest.mark.parametrize("kind", ["array", "frame"])
+def test_floats_are_not_checked_by_more_than_their_sum(readers, numbers, kind):
+    table = numbers[0][:1]
+    row = table if kind == "array" else pd.DataFrame(table, columns=list("abcd"))
+    for model in readers[kind]:
+        read = reader(model)
+        with mock.patch.object(validation, "check_array") as check:
+            read(row)
+        assert not check.called
+
+
+def rows_of(kind):
+    """Rows as users pass them, some of which are refused."""
+    table = RNG.uniform(size=(3, 4))
+    frame = pd.DataFrame(table, columns=list("abcd"))
+    return {
+        "array": table,
+        "float32": table.astype(np.float32),
+        "integers": (table > 0.5).astype(int),
+        "Fortran order": np.asfortranarray(table),
+        "large": np.full((3, 4), 1e308),
+        "unknown": np.where(table > 0.7, np.nan, table),
+        "infinite": np.where(table > 0.7, np.inf, table),
+        "infinities": np.array([[np.inf, -np.inf, 0.0, 0.0]]),
+        "three columns": table[:, :3],
+        "no rows": table[:0],
+        "one dimension": table[0],
+        "complex": table + 1j,
+        "text": table.astype(str),
+        "frame": frame,
+        "frame of float and int": frame.assign(b=[0, 1, 0]),
+        "frame of float and bool": frame.assign(b=[False, True, False]),
+        "frame of objects": frame.astype(object),
+        "frame with pandas' NA": frame.convert_dtypes().assign(b=pd.NA),
+        "frame of categories": frame.assign(b=frame["b"].astype("category")),
+        "frame with infinity": frame.assign(b=np.inf),
+        "columns in another order": frame[list("badc")],
+        "other names": frame.set_axis(list("abce"), axis=1),
+        "more columns": frame.assign(e=0.0),
+    }[kind]
+
+
+def outcome(read, row):
+    """What is returned or refused, and the warnings."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            found = np.asarray(read(row)).tobytes()
+        except (TypeError, ValueError) as error:
+            found = repr(error)
+    return found, [str(warning.message) for warning in told]
+
+
+@pytest.mark.parametrize("fitted", ["array", "frame"])
+@pytest.mark.parametrize("kind", [
+    "array", "float32", "integers", "Fortran order", "large", "unknown", "infinite",
+    "infinities", "three columns", "no rows", "one dimension", "complex", "text",
+    "frame", "frame of float and int", "frame of float and bool", "frame of objects",
+    "frame with pandas' NA", "frame of categories", "frame with infinity",
+    "columns in another order", "other names", "more columns",
+])  # fmt: skip
+def test_what_is_not_checked_again_is_read_as_what_is(readers, fitted, kind):
+    row = rows_of(kind)
+    for model in readers[fitted]:
+        found = outcome(reader(model), row)
+        with (
+            mock.patch.object(_categories, "array_as_fitted", return_value=None),
+            mock.patch.object(_table, "array_as_fitted", return_value=None),
+        ):
+            assert outcome(reader(model), row) == found
+
+
+def test_what_a_prior_makes_of_inputs_is_computed_once(numbers):
+    table, y = numbers
+    model = MOHNClassifier(strategy="gp").fit(table, y > 1.0)
+    model.predict_proba(table[:1])
+    with mock.patch.object(covariance_function.Prior, "tau") as tau:
+        model.predict_proba(table[1:2])
+    assert not tau.mock_calls
+
+
+def test_terms_of_classes_are_read_once(numbers):
+    table, y = numbers
+    options = {"strategy": "given", "terms": [0, (1, 2)]}
+    model = MOHNClassifier(**options).fit(table, y > 1.0)
+    model.predict_proba(table[:1])
+    with mock.patch.object(design, "flatten_sets") as flatten:
+        model.predict_proba(table[1:2])
+    assert not flatten.called
 
 
 @pytest.mark.parametrize(
@@ -114,8 +223,8 @@ def test_tables_of_categories_are_computed_once(numbers):
     options = GPOptions(numeric="thermometer")
     model = MOHNRegressor(strategy="gp", gp_options=options).fit(table, y)
     model = pickle.loads(pickle.dumps(model))
-    made = weight_prior.CategoryTables
-    with mock.patch.object(weight_prior, "CategoryTables", wraps=made) as tables:
+    made = weight_prior.PriorTables
+    with mock.patch.object(weight_prior, "PriorTables", wraps=made) as tables:
         model.predict(table[:1])
         model.predict(table[1:2])
     assert tables.call_count == 1

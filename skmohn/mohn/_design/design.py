@@ -620,15 +620,33 @@ class DenseDesign(_Design):
 Design: TypeAlias = PackedDesign | DenseDesign
 
 
-def product_columns(inputs: NDArray, terms: Sequence[Term]) -> NDArray[np.float64]:
+class ProductIndex(NamedTuple):
+    """Terms as kernels read them, by numbers of the inputs that are used."""
+
+    used: NDArray[np.intp]  # (n_used,); inputs
+    indptr: NDArray[np.int64]  # (n_terms + 1,); where the members of each begin
+    members: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, terms: Sequence[Term]) -> Self:
+        """Number the inputs that are used."""
+        indptr, members = flatten_sets(terms)
+        is_used = np.zeros(members.max(initial=-1) + 1, dtype=bool)
+        is_used[members] = True
+        numbers = np.cumsum(is_used, dtype=np.int32) - np.int32(1)
+        return cls(np.flatnonzero(is_used), indptr, numbers[members])
+
+
+def product_columns(
+    inputs: NDArray, terms: Sequence[Term], index: ProductIndex | None = None
+) -> NDArray[np.float64]:
     """Products of inputs, shape (n_samples, n_terms)."""
+    # The index is that of the terms, where it is known.
     if not terms or not len(inputs):
         return np.empty((len(inputs), len(terms)))
     if not hasattr(inputs, "design"):
-        indptr, members = flatten_sets(terms)
-        if not isinstance(inputs, np.ndarray) or inputs.shape[1] > len(members):
-            used, index = np.unique(members, return_inverse=True)
-            members = index.astype(np.int32)
+        used, indptr, members = ProductIndex.of(terms) if index is None else index
+        if len(used) < inputs.shape[1] or not isinstance(inputs, np.ndarray):
             inputs = inputs[:, used]
         if len(inputs) <= _BLOCK or not are_signs(inputs):
             columns = np.empty((len(terms), len(inputs)))

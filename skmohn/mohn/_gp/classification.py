@@ -317,7 +317,8 @@ def _known_to(alphabets: tuple[Categorical, ...], rows: EncodedRows) -> EncodedR
     key = _known_to, len(alphabets)
     if key not in rows.prepared:
         categories = rows.categories[:, : len(alphabets)]
-        inputs = np.clip(rows.inputs, -1.0, 1.0)
+        # Of one row, faster than `numpy.clip`.
+        inputs = np.minimum(np.maximum(rows.inputs, -1.0), 1.0)
         rows.prepared[key] = EncodedRows(inputs, categories, None, rows.group)
     return rows.prepared[key]
 

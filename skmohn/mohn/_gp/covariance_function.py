@@ -23,7 +23,7 @@
 from __future__ import annotations
 
 from functools import cache, cached_property
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,15 +84,17 @@ class GramMatrix:
         # of the hyperparameters.
         fixed: FixedInputs | None = None,
         # Of the alphabets, where there is one prior alone.
-        tables: CategoryTables | None = None,
+        tables: PriorTables | None = None,
     ) -> None:
-        real = left.has_fractions | right.has_fractions
-        self.signs, self.reals = np.flatnonzero(~real), np.flatnonzero(real)
+        real = right.has_fractions
+        if not real.all():
+            real = real | left.has_fractions
+        self.signs, self.reals, self.index = _split_inputs(right, real)
         self.alphabets = alphabets
         self.categoricals = tables.alike if tables else find_alike(alphabets)
         self.is_half, self.fixed = right is left, fixed
         # Columns that repeat each other are compared once, by the sum of their rates.
-        distinct, self.index = self.signs, np.arange(len(self.signs))
+        distinct = self.signs
         if self.is_half and len(distinct):
             first = find_equal(np.ascontiguousarray(left.inputs[:, distinct].T))
             first, self.index = np.unique(first, return_inverse=True)
@@ -101,17 +103,16 @@ class GramMatrix:
         if len(left) < len(right):
             # To take the rows apart takes longer than to compare them.
             key = _Side, real.tobytes(), alphabets, dtype
-            for rows in (left, right):
-                if key not in rows.prepared:
-                    rows.prepared[key] = _Side(rows, *parts)
-            self.left, self.right = left.prepared[key], right.prepared[key]
+            sides = [rows.prepared.get(key) for rows in (left, right)]
+            for k, rows in enumerate((left, right)):
+                if sides[k] is None:
+                    sides[k] = rows.prepared[key] = _Side(rows, *parts)
+            self.left, self.right = cast(list[_Side], sides)
         else:
             self.left = _Side(left, *parts)
             self.right = self.left if self.is_half else _Side(right, *parts)
         self.any_unknown = self.left.any_unknown or self.right.any_unknown
-        self._latest: tuple[Any, Any] = None, None
-        if tables:
-            self._latest = tables.rates, tables.parts
+        self._latest = tables
 
     def product(
         self, prior: Prior, out: NDArray[np.float64] | None = None
@@ -125,7 +126,7 @@ class GramMatrix:
         if len(self.reals):
             factors = self._lines(prior)
             multiply_lines(left.reals, right.reals, *factors, self.is_half, product)
-        for i, part in enumerate(self._tables(prior)):
+        for i, part in enumerate(self._tables(prior).parts):
             self._look_up(i, part.factors, True, product)
         if self.fixed is not None:
             product *= self.fixed.product
@@ -156,9 +157,9 @@ class GramMatrix:
 
     def _lines(self, prior: Prior) -> tuple[NDArray, NDArray]:
         """``level`` and ``slope`` of the factors of inputs with any values."""
-        tau = prior.tau[self.reals]
         dtype = self.left.reals.dtype
-        return (1.0 / (1.0 + tau)).astype(dtype), (tau / (1.0 + tau)).astype(dtype)
+        level, slope = self._tables(prior).lines(self.reals)
+        return level.astype(dtype, copy=False), slope.astype(dtype, copy=False)
 
     def _look_up(
         self,
@@ -169,7 +170,8 @@ class GramMatrix:
     ) -> None:
         """Multiply by entries of the tables of alike categoricals, or add them."""
         left, right = self.left.categories[i], self.right.categories[i]
-        look_up(left, right, tables.astype(out.dtype), is_factor, self.is_half, out)
+        tables = tables.astype(out.dtype, copy=False)
+        look_up(left, right, tables, is_factor, self.is_half, out)
 
     def _complete(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         """Mirror the half of a matrix, where kernels have computed no more."""
@@ -198,9 +200,9 @@ class GramMatrix:
         self, prior: Prior, covariance: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Add in place what depends on one input alone, and on none."""
-        left, right = self.left, self.right
+        left, right, tables = self.left, self.right, self._tables(prior)
         covariance += PRIOR.constant_variance
-        weights = (prior.main_effect_variance * prior.tau).astype(covariance.dtype)
+        weights = tables.linear.astype(covariance.dtype, copy=False)
         # Of many rows there is hardly room for two such matrices.
         if len(self.signs):
             of_signs = self._sum_equal(weights).astype(covariance.dtype)
@@ -214,10 +216,8 @@ class GramMatrix:
                 covariance[part] += some @ right.reals
         if self.fixed is not None:
             covariance += prior.main_effect_variance * self.fixed.linear
-        for i, part in enumerate(self._tables(prior)):
-            self._look_up(
-                i, prior.main_effect_variance * part.centered, False, covariance
-            )
+        for i, centered in enumerate(tables.centered):
+            self._look_up(i, centered, False, covariance)
         return self._complete(covariance)
 
     def slope(
@@ -255,7 +255,7 @@ class GramMatrix:
         if self.fixed is not None:
             explained += float(np.vdot(folded, self.fixed.linear))
         by_category = np.empty(len(prior.category_rates))
-        for i, part in enumerate(self._tables(prior)):
+        for i, part in enumerate(self._tables(prior).parts):
             on_centered, on_factors = side.sum_by_categories(i, folded, weighted)
             explained += float(np.sum(on_centered * part.centered))
             # Where a factor has vanished, so has its part of the product.
@@ -303,12 +303,11 @@ class GramMatrix:
         shape = 2, len(self.left), len(self.left)
         return np.zeros(shape, self.left.signs.dtype)
 
-    def _tables(self, prior: Prior) -> list[_AlikeTables]:
-        """Tables of equal alphabets, computed once for a prior."""
-        rates = prior.category_rates
-        if self._latest[0] is not rates:
-            self._latest = rates, CategoryTables(rates, self.categoricals).parts
-        return self._latest[1]
+    def _tables(self, prior: Prior) -> PriorTables:
+        """Tables of a prior, computed once for it."""
+        if self._latest is None or not self._latest.are_of(prior):
+            self._latest = PriorTables(prior, self.categoricals)
+        return self._latest
 
 
 class FixedInputs(NamedTuple):
@@ -382,6 +381,18 @@ class CategoricalGroup(NamedTuple):
     is_ordered: bool
 
 
+def _split_inputs(
+    rows: EncodedRows, real: NDArray[np.bool_]
+) -> tuple[NDArray[np.intp], ...]:
+    """Inputs that are -1, 0 or +1, others, and the numbers of the former."""
+    # The same objects for the same rows.
+    key = _split_inputs, real.tobytes()
+    if key not in rows.prepared:
+        signs, reals = np.flatnonzero(~real), np.flatnonzero(real)
+        rows.prepared[key] = signs, reals, np.arange(len(signs))
+    return rows.prepared[key]
+
+
 def find_alike(alphabets: tuple[Categorical, ...]) -> list[CategoricalGroup]:
     """Sort categoricals by their alphabets, as a list of `CategoricalGroup`."""
     first = np.cumsum([0, *sizes_of(alphabets)])
@@ -428,16 +439,42 @@ class _AlikeTables:
         return -_distance_slope(by_distance, self.is_ordered)
 
 
-class CategoryTables:
-    """Factors between the categories of each categorical."""
+class PriorTables:
+    """What a prior makes of inputs and categories, whatever the rows."""
 
-    def __init__(
-        self,
-        rates: NDArray[np.float64],  # (sum of the sizes of all alphabets,)
-        categoricals: list[CategoricalGroup],
-    ) -> None:
-        self.rates, self.alike = rates, categoricals
-        self.parts = [_AlikeTables(rates, alike) for alike in categoricals]
+    def __init__(self, prior: Prior, categoricals: list[CategoricalGroup]) -> None:
+        self.prior, self.alike = prior, categoricals
+        self.parts = [_AlikeTables(prior.category_rates, part) for part in categoricals]
+        self._lines = np.empty(0, int), np.empty(0), np.empty(0)
+
+    def are_of(self, prior: Prior) -> bool:
+        """Whether they are those of a prior, which may differ in the noise."""
+        own = self.prior
+        return (
+            own.ard_rates is prior.ard_rates
+            and own.category_rates is prior.category_rates
+            and own.main_effect_variance == prior.main_effect_variance
+        )
+
+    @cached_property
+    def linear(self) -> NDArray[np.float64]:
+        """Further variance of the weight of each single input."""
+        return self.prior.main_effect_variance * self.prior.tau
+
+    @cached_property
+    def centered(self) -> list[NDArray[np.float64]]:
+        """The same of categories, tables for each part."""
+        variance = self.prior.main_effect_variance
+        return [variance * part.centered for part in self.parts]
+
+    def lines(
+        self, reals: NDArray[np.intp]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """``level`` and ``slope`` of the factors of some inputs, those of the last."""
+        if self._lines[0] is not reals:
+            tau = self.prior.tau[reals]
+            self._lines = reals, 1.0 / (1.0 + tau), tau / (1.0 + tau)
+        return self._lines[1:]
 
     def by_categorical(self) -> list[list[NDArray[np.float64]]]:
         """Tables of each categorical, a list of pairs of `factors` and `centered`."""

@@ -249,19 +249,18 @@ def _is_out_of_reach(
     fit: Callable[..., GPModel], density: float, noise: str, at_most: float
 ) -> bool:
     """Whether the description by known hyperparameters is far longer than another."""
+
     # Strong weights and a map of the noise take long to find: they are sought only
     # where the description is far longer without. Known hyperparameters are charged by
     # their own density, which is what an Occam factor is at most: an ascent maximizes
     # the evidence times that.
-    for options in (
-        {"noise": "constant", "strong_terms": False},
-        {"noise": noise},
-    ):
-        model = fit(**options, at_most=-math.inf)
+    def is_out(noise: str, strong_terms: bool) -> bool:
+        """Whether it is by a model that is dropped before the next is made."""
+        model = fit(noise=noise, strong_terms=strong_terms, at_most=-math.inf)
         most = at_most + _GP_CHOICE.max_length_per_row * model.n_observed
-        if model.description_length() - density <= most:
-            return False
-    return True
+        return model.description_length() - density > most
+
+    return is_out("constant", False) and is_out(noise, True)
 
 
 def _are_classes(y: NDArray[np.float64]) -> bool:

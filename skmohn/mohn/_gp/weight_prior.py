@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from skmohn._core._types import Term
 from skmohn.mohn._gp.covariance_function import (
-    CategoryTables,
     GramMatrix,
     Prior,
+    PriorTables,
     find_alike,
 )
 from skmohn.mohn._gp.pairs import PairVariances
@@ -42,7 +42,7 @@ class Covariance:
     ) -> NDArray[np.float64]:
         """Covariance of the values at rows with those at rows."""
         pairs = GramMatrix(
-            left, right, self.alphabets, dtype, tables=self._category_tables
+            left, right, self.alphabets, dtype, tables=self._prior_tables
         )
         return self.add_terms(pairs.covariance(self.prior), left, right)
 
@@ -200,13 +200,13 @@ class Covariance:
         return extra + sum(variance for other, variance in own if other == term)
 
     @cached_property
-    def _category_tables(self) -> CategoryTables:
-        return CategoryTables(self.prior.category_rates, find_alike(self.alphabets))
+    def _prior_tables(self) -> PriorTables:
+        return PriorTables(self.prior, find_alike(self.alphabets))
 
     @cached_property
     def tables(self) -> list[list[NDArray[np.float64]]]:
         """Factors between the categories of each, and their centered parts."""
-        return self._category_tables.by_categorical()
+        return self._prior_tables.by_categorical()
 
 
 def parity(inputs: NDArray[np.float64], term: Term) -> NDArray[np.float64]:

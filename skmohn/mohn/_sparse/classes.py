@@ -1,7 +1,8 @@
 """Class models of few weights: logistic regression on products of inputs."""
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
-from skmohn.mohn._design.design import product_columns
+from skmohn.mohn._design.design import ProductIndex, product_columns
 from skmohn.mohn._models import JOINT
 from skmohn.mohn._sparse.logistic import LOGISTIC_SEARCH
 from skmohn.mohn._sparse.newton import add_constant, inverse_root
@@ -29,7 +30,8 @@ class SagaConstants:
 _SOLVER = SagaConstants()
 
 
-class LogisticModel(NamedTuple):
+@dataclass(frozen=True)
+class LogisticModel:
     """Log odds that are sums of products of inputs."""
 
     terms: list[Term]
@@ -41,6 +43,10 @@ class LogisticModel(NamedTuple):
     # posterior is not normal.
     root: np.ndarray | None = None
     name = "sparse"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the index, which is soon made again."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @classmethod
     def learn(
@@ -67,12 +73,17 @@ class LogisticModel(NamedTuple):
 
     def log_odds(self, inputs: NDArray) -> NDArray[np.float64]:
         """Log probabilities up to a constant per row, (n_rows, n_classes)."""
-        scores = product_columns(inputs, self.terms) @ self.weights.T + self.constants
+        columns = product_columns(inputs, self.terms, self._index)
+        scores = columns @ self.weights.T + self.constants
         if scores.shape[1] > 1:
             return scores
         log_odds = np.zeros((len(scores), 2))
         log_odds[:, 1:] = scores
         return log_odds
+
+    @cached_property
+    def _index(self) -> ProductIndex:
+        return ProductIndex.of(self.terms)
 
     def log_proba(self, inputs: NDArray) -> NDArray[np.float64]:
         """Log probabilities of the classes."""
@@ -87,7 +98,7 @@ class LogisticModel(NamedTuple):
         if self.root is None:
             log_odds[..., -n_outputs:] = np.nan
             return log_odds
-        columns = product_columns(inputs, self.terms)
+        columns = product_columns(inputs, self.terms, self._index)
         columns = add_constant(columns)
         moved = self.root @ rng.standard_normal((self.root.shape[1], n_draws))
         moved = moved.reshape(n_outputs, -1, n_draws)

@@ -18,6 +18,7 @@ from skmohn._core._rows import row_slices
 from skmohn._core._settings import Settings, find_settings
 from skmohn._core._tuned import tuned
 from skmohn._core._units import binary_units
+from skmohn.mohn._table.level_kernels import find_levels
 from skmohn.mohn._table.rows import Categorical, EncodedRows, coded_blocks
 
 CONSTANT = "constant"
@@ -214,11 +215,22 @@ class InputCoding:
         units = binary_units([self.low, self.high])
         return units, self.low / units, self.high / units
 
+    def _lines_of(self, columns: NDArray[np.intp]) -> tuple[NDArray, ...]:
+        """`_lines` of some columns, and which of them are two-valued."""
+        units, low, high = (part[columns] for part in self._lines)
+        return units, low, high, high - low, self._is_two_valued[columns]
+
     @cached_property
-    def _edges(self) -> dict[int, NDArray[np.float64]]:
-        """Thresholds of each column with levels, and NaN, which is sorted last."""
-        # So that NaN is one more level.
-        return {j: np.append(edges, np.nan) for j, edges in self.thresholds.items()}
+    def _usable_lines(self) -> tuple[NDArray, ...]:
+        return self._lines_of(self.usable)
+
+    @cached_property
+    def _levels(self) -> tuple[NDArray, NDArray, NDArray[np.float64]]:
+        """Columns with levels, where the thresholds of each begin, and all of these."""
+        columns = [j for (j,) in self.categoricals[len(self.plain_alphabets) :]]
+        edges = [self.thresholds[j] for j in columns]
+        starts = np.cumsum([0, *map(len, edges)])
+        return np.array(columns), starts, np.concatenate(edges)
 
     @property
     def is_constant(self) -> NDArray[np.bool_]:
@@ -228,13 +240,14 @@ class InputCoding:
     def _encode_categories(self, X: NDArray, first_row: int = 0) -> NDArray[np.intp]:
         """Read the category of each; the number of categories means unknown."""
         categories = np.empty((len(X), len(self.categoricals)), dtype=int)
-        for i, (columns, (size, _)) in enumerate(
-            zip(self.categoricals, self.alphabets, strict=True)
-        ):
+        if self.thresholds:
+            columns, starts, thresholds = self._levels
+            values = np.ascontiguousarray(X[:, columns], dtype=np.float64)
+            n_plain = len(self.plain_alphabets)
+            find_levels(values, starts, thresholds, n_plain, categories)
+        for i, (size, _) in enumerate(self.plain_alphabets):
+            columns = self.categoricals[i]
             values = X[:, list(columns)] if len(columns) > 1 else X[:, columns[0]]
-            if columns[0] in self._edges:
-                categories[:, i] = self._edges[columns[0]].searchsorted(values, "right")
-                continue
             if len(columns) == 1:
                 categories[:, i] = np.where(np.isnan(values), size, values)
                 continue
@@ -295,18 +308,25 @@ class InputCoding:
         # `new_values` gets the first further value of each two-valued column.
         as_bytes = as_bytes and not self.has_numeric
         inputs = np.empty((len(X), len(columns)), np.int8 if as_bytes else np.float64)
+        is_all = columns is self.usable
+        lines = self._usable_lines if is_all else self._lines_of(columns)
         unknown = None
         # Some rows at a time: what is computed on the way is as large as they are.
         for rows in row_slices(inputs.shape):
             values = self._without_far(X[rows, columns], columns)
             values = self._rounded(values, columns)
             is_missing = np.isnan(values)
-            coded = self._encode_rows(values, is_missing, columns, new_values)
-            self._refuse_far(values, coded, columns, names)
-            if unknown is None and is_missing.any():
-                unknown = np.zeros(inputs.shape, dtype=bool)
-            if unknown is not None:
+            coded = self._encode_rows(values, lines)
+            if lines[-1].any():
+                new = (np.abs(coded) != 1) & lines[-1] & ~is_missing
+                for j in np.flatnonzero(new.any(axis=0)):
+                    new_values.setdefault(int(columns[j]), values[new[:, j], j][0])
+            if is_missing.any():
+                coded[is_missing] = 0.0
+                if unknown is None:
+                    unknown = np.zeros(inputs.shape, dtype=bool)
                 unknown[rows] = is_missing
+            self._refuse_far(values, coded, columns, names)
             if inputs.dtype == np.int8 and np.any(np.abs(coded) != 1):
                 inputs = inputs.astype(np.float64)
             inputs[rows] = coded
@@ -355,23 +375,14 @@ class InputCoding:
         return values
 
     def _encode_rows(
-        self,
-        values: NDArray[np.float64],
-        is_missing: NDArray[np.bool_],
-        columns: NDArray[np.intp],
-        new_values: dict[int, float],
+        self, values: NDArray[np.float64], lines: tuple[NDArray, ...]
     ) -> NDArray[np.float64]:
-        """Encode rows; note the first further value of each two-valued column."""
-        units, low, high = (part[columns] for part in self._lines)
+        """Map values on the lines of their columns, see `_lines_of`."""
+        units, low, high, width, _ = lines
         # Written so that the two ends become -1 and +1 without rounding error.
         with np.errstate(over="ignore"):
             scaled = values / units
-            inputs = ((scaled - low) - (high - scaled)) / (high - low)
-        new = (np.abs(inputs) != 1) & self._is_two_valued[columns] & ~is_missing
-        for j in np.flatnonzero(new.any(axis=0)):
-            new_values.setdefault(int(columns[j]), values[new[:, j], j][0])
-        inputs[is_missing] = 0.0
-        return inputs
+            return ((scaled - low) - (high - scaled)) / width
 
     def _refuse_far(
         self,
