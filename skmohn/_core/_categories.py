@@ -212,13 +212,7 @@ def read_table(
     rows = weighted_rows(X, weights)
     known = X if rows is None else safe_indexing(X, rows)
     if reset:
-        columns = find_categorical(known, like.categorical_features)
-        refuse_text(
-            known, columns, ", but {is_} not among categorical_features: add {it} there"
-        )
-        warn_of_merged(known, columns)
-        if not columns:
-            estimator._categories = Categories({}, like.handle_unknown)
+        columns = _choose_columns(estimator, known, like)
     else:
         columns = list(estimator._categories.encoders)
         if not are_numbers:
@@ -252,6 +246,20 @@ def read_table(
         # Polars makes integers of times, or fails, where they are beside numbers.
         estimator._input_dtype = "float64" if times else name_dtype(X)
     return table
+
+
+def _choose_columns(
+    estimator: CategoryReader, known: TableLike, like: CategoricalEstimator
+) -> list[int]:
+    """Numbers of the categorical columns; warn of others that floats would merge."""
+    columns = find_categorical(known, like.categorical_features)
+    refuse_text(
+        known, columns, ", but {is_} not among categorical_features: add {it} there"
+    )
+    warn_of_merged(known, columns)
+    if not columns:
+        estimator._categories = Categories({}, like.handle_unknown)
+    return columns
 
 
 def _require_dense(X: TableLike) -> None:

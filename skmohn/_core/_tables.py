@@ -42,6 +42,8 @@ def array_as_fitted(
     # Of one row, scikit-learn's checks take longer than what is predicted from it. They
     # change nothing of an array of one of the types that has the columns of `fit` and
     # no infinity; nor of a data frame of such columns, with the same names.
+    if getattr(estimator, "_time_zones", None):  # for which no numbers may stand
+        return None
     names = getattr(estimator, "feature_names_in_", None)
     if names is not None and hasattr(X, "isetitem"):  # a data frame of pandas
         is_same = X.columns.tolist() == names.tolist()

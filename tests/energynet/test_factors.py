@@ -96,7 +96,7 @@ def short():
 
 
 def test_wide_tables_are_filled_better_than_by_means():
-    complete, X = rows_of_factors(10, 14, 1)
+    complete, X = rows_of_factors(18, 24, 1)
     imputer = EnergyNetImputer(short(), random_state=0).fit(X)
     assert imputer.factor_weight_ > 0.0
     filled, unknown = imputer.transform(X), np.isnan(X)
