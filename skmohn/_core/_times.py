@@ -1,6 +1,6 @@
 """Columns of dates, times and durations as numbers of seconds."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any, Final, Literal
 from zoneinfo import ZoneInfo
@@ -105,7 +105,7 @@ def compare_zones(
     X: TableLike,
     times: list[int],
     *,
-    categorical: Container[int] = (),  # columns whose values are not compared
+    categorical: Collection[int] = (),  # columns whose values are not compared
     reset: bool,
 ) -> None:
     """Remember which columns hold times, in `fit`, or refuse those that differ."""

@@ -4,7 +4,7 @@
 # Transactions on Information Theory 14, 1968).
 
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +73,16 @@ class ChowLiuTree:
         )
 
 
+class _Counts(NamedTuple):
+    """What kernels read of weighed rows."""
+
+    products: np.ndarray  # (n_indicators, n_indicators); weighed sums of products
+    first: np.ndarray
+    known: np.ndarray
+    n_states: np.ndarray
+    prior: np.ndarray  # (d, S); pairs of rows, multiplied, are added to counts of pairs
+
+
 @dataclass(frozen=True, eq=False)
 class PairCounter:
     """Counts of pairs of states, of rows that are weighed."""
@@ -122,17 +132,17 @@ class PairCounter:
         """Mutual information of columns in nats, (d, d)."""
         return self._information(self._counts(np.ones(len(self.indicators))))
 
-    def _information(self, counts: tuple[NDArray, ...]) -> NDArray[np.float64]:
+    def _information(self, counts: _Counts) -> NDArray[np.float64]:
         information = np.empty((len(self.n_states), len(self.n_states)))
         kernels.information_of_pairs(*counts, information)
         return information
 
-    def _counts(self, weights: NDArray[np.float64]) -> tuple[NDArray, ...]:
-        """What kernels read of rows of these weights."""
+    def _counts(self, weights: NDArray[np.float64]) -> _Counts:
+        """Count rows of these weights."""
         weighed = self.indicators * weights[:, None].astype(np.float32)
         products = (weighed.T @ self.indicators).astype(np.float64)
         prior = np.sqrt(_CHOW_LIU.pseudocount) * self.frequencies
-        return products, self.first, self.known, self.n_states, prior
+        return _Counts(products, self.first, self.known, self.n_states, prior)
 
 
 def chow_liu_tree(

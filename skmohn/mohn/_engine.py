@@ -29,6 +29,7 @@ from skmohn.mohn._table.coding import (
     ONE_HOT,
     InputCoding,
 )
+from skmohn.mohn._table.level_kernels import find_levels
 from skmohn.mohn._table.rows import Categorical, EncodedRows, standardize
 from skmohn.mohn._table.target import Logarithm, Unchanged
 from skmohn.mohn._table.variants import is_same_allele
@@ -76,8 +77,10 @@ def compile_kernels(
         best_pairs(design, np.ones((1, design.n_samples)), 1)
         design.screen(y, 1, 1)
         design.columns([(0, 1)])
-    # All weights of numbers and categories, in both precisions.
+    # All weights of numbers and categories, also of levels, in both precisions.
     categories = np.arange(n_samples)[:, None] % 3
+    column = numbers[:, :1].copy()
+    find_levels(column, np.arange(2), np.array([0.5, 1.5]), 0, categories.copy())
     sample = join_equal_rows(EncodedRows(numbers, categories), y)
     prior, alphabets = start_prior(n_features, (Categorical(3),)), (Categorical(3),)
     for dtype in (np.float64, np.float32):

@@ -140,8 +140,9 @@ def test_loss_of_several_targets_is_what_its_gradient_is_of(n_targets, is_weight
     y = y if n_targets > 1 else y[:, 0]
     ridge = Ridge(alpha=2.0).fit(X, y, sample_weight=weights)
     mlp = MLPRegressor(
-        hidden_layer_sizes=(), solver="lbfgs", alpha=2.0, tol=1e-9, max_iter=1000
-    )
+        hidden_layer_sizes=(), solver="lbfgs", alpha=2.0, tol=1e-9, max_iter=1000,
+        random_state=0,
+    )  # fmt: skip
     watched, losses = watched_mlp(mlp, ()), []
     watched.watch = losses.append
     watched.fit(X, y, sample_weight=weights if is_weighted else None)
