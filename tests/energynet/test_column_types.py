@@ -64,6 +64,7 @@ def imputer(**options):
 
 
 @pytest.mark.slow_cases("names0-fill0")
+@pytest.mark.filterwarnings("ignore:column number has integers above")
 @pytest.mark.filterwarnings("ignore:column grade has ordered categories")
 @pytest.mark.parametrize("fill", FILLS)
 @pytest.mark.parametrize(
