@@ -199,11 +199,13 @@ class _MixtureSearch:
                 mixtures.append(self._train(improved, held))
             return TreeMixture.mean(mixtures).log_likelihood(held), [*mixtures]
 
+        every = _PORTFOLIO.n_starts
         work = _work_per_component(len(states), self.n_states)
-        first, *_ = _affordable_starts(sizes[-1] * work)
+        first = max(1, min(every[0], _most_starts(sizes[-1] * work)))
         size, _ = _search_size(lambda n: learn(n, first), sizes)
+        more = [n for n in every if first < n <= _most_starts(size * work)]
         _, (self.log_likelihood, self.mixtures) = _search_size(
-            lambda n: learn(size, n), [first, *_affordable_starts(size * work)[1:]]
+            lambda n: learn(size, n), [first, *more]
         )
 
     def _train(
@@ -237,11 +239,9 @@ def _affordable_sizes(n_rows: int, n_states: NDArray[np.intp]) -> list[int]:
     return [n for n in _PORTFOLIO.n_components if n <= most]
 
 
-def _affordable_starts(work: int) -> list[int]:
-    """Numbers of mixtures that cost no more than allowed, if one costs so much."""
-    first, *more = _PORTFOLIO.n_starts
-    most = int(_PORTFOLIO.max_work_starts / work)
-    return [max(1, min(first, most)), *(n for n in more if n <= most)]
+def _most_starts(work: int) -> int:
+    """Number of mixtures that cost no more than allowed, if one costs so much."""
+    return int(_PORTFOLIO.max_work_starts / work)
 
 
 def _work_per_component(n_rows: int, n_states: NDArray[np.intp]) -> int:
