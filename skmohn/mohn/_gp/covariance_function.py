@@ -471,10 +471,11 @@ class PriorTables:
         self, reals: NDArray[np.intp]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """``level`` and ``slope`` of the factors of some inputs, those of the last."""
-        if self._lines[0] is not reals:
+        known = self._lines  # which another thread may replace
+        if known[0] is not reals:
             tau = self.prior.tau[reals]
-            self._lines = reals, 1.0 / (1.0 + tau), tau / (1.0 + tau)
-        return self._lines[1:]
+            known = self._lines = reals, 1.0 / (1.0 + tau), tau / (1.0 + tau)
+        return known[1:]
 
     def by_categorical(self) -> list[list[NDArray[np.float64]]]:
         """Tables of each categorical, a list of pairs of `factors` and `centered`."""
