@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from skmohn._core._tuned import tuned
 from skmohn.energynet import _chow_liu_kernels as kernels
-from skmohn.energynet import _hidden_tree_kernels as message_kernels
 
 # State of a column that is unknown.
 UNKNOWN: Final = -1
@@ -50,27 +49,10 @@ class ChowLiuTree:
     ) -> NDArray[np.float64]:
         """Log-likelihood of what is known of rows, in nats."""
         found = np.empty(len(states))
-        incomplete = np.any(states == UNKNOWN, axis=1)
-        if not incomplete.any():
-            self._look_up(states, found)
-            return found
-        complete, others = states[~incomplete], states[incomplete]
-        of_complete, of_others = np.empty(len(complete)), np.empty(len(others))
-        self._look_up(complete, of_complete)
-        transition = np.exp(self.log_transition)
-        emission = np.broadcast_to(np.eye(transition.shape[1]), transition.shape).copy()
-        message_kernels.log_likelihoods(
-            np.ascontiguousarray(others[:, self.order]), self.parents, transition,
-            emission, of_others,
-        )  # fmt: skip
-        found[~incomplete], found[incomplete] = of_complete, of_others
-        return found
-
-    def _look_up(self, states: NDArray[np.int16], found: NDArray[np.float64]) -> None:
-        """Write log-likelihoods of rows of which all is known."""
         kernels.log_likelihoods(
             states, self.order, self.parents, self.log_transition, found
         )
+        return found
 
 
 class _Counts(NamedTuple):

@@ -118,15 +118,42 @@ def spanning_tree(weights, root, order, parents):
 
 @jit
 def log_likelihoods(states, order, parents, log_transition, found):
-    """Log-likelihoods of rows whose states are all known, in O(rows columns).
+    """Log-likelihoods of known states, in O(rows (known columns + unknown ones S^2)).
 
-    `states` int16 (n, d); `log_transition` (d, S, S), of each parent's state and each
-    of the column's; `found` (n,) is written.
+    `states` int16 (n, d), -1 where unknown; `log_transition` (d, S, S),
+    of each parent's state and each of the column's; `found` (n,) is written.
     """
-    d = len(order)
+    d, n_max = log_transition.shape[:2]
+    # Of columns with an unknown state: log-likelihoods, by this, of what comes after.
+    after = np.zeros((d, n_max))
     for r in range(len(states)):
-        total = log_transition[0, 0, states[r, order[0]]]
-        for k in range(1, d):
-            of_parent = states[r, order[parents[k]]]
-            total += log_transition[k, of_parent, states[r, order[k]]]
+        total = 0.0
+        for k in range(d - 1, -1, -1):
+            x, parent = states[r, order[k]], parents[k]
+            y = states[r, order[parent]] if parent >= 0 else 0
+            if x >= 0 and y >= 0:
+                total += log_transition[k, y, x]
+            elif y >= 0:
+                total += _log_sum(log_transition, k, y, after)
+            else:
+                for s in range(n_max):
+                    if x >= 0:
+                        after[parent, s] += log_transition[k, s, x]
+                    else:
+                        after[parent, s] += _log_sum(log_transition, k, s, after)
+            if x < 0:
+                after[k] = 0.0
         found[r] = total
+
+
+@jit
+def _log_sum(log_transition, k, y, after):
+    """Log-likelihood of what comes after column k, given the state of its parent."""
+    n_max, highest, total = after.shape[1], -np.inf, 0.0
+    for s in range(n_max):
+        highest = max(highest, log_transition[k, y, s] + after[k, s])
+    if highest == -np.inf:
+        return highest
+    for s in range(n_max):
+        total += np.exp(log_transition[k, y, s] + after[k, s] - highest)
+    return highest + np.log(total)
