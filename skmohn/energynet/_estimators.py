@@ -77,6 +77,8 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
     _categories: Categories
     n_features_in_: int
     scaler_: StandardScaler | None
+    # Columns that are inputs of a network, of those that are scaled.
+    _used: NDArray[np.intp] | slice
 
     _when_long = EnergyNetTransformer._when_long
     _parameter_constraints = {
@@ -181,8 +183,9 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
         self, mlp: Any, X: NDArray, y: NDArray, weights: NDArray | None, stages: Stages
     ) -> Any:
         """Train the final network on the architecture that was found."""
-        self.scaler_ = self._scaler(X, weights)
-        targets, sizes = self._learn_targets(y, weights), self._sizes(y)
+        self._learn_columns(X, weights)
+        n_varying = int(np.sum(np.fmin.reduce(X) < np.fmax.reduce(X)))
+        targets, sizes = self._learn_targets(y, weights), self._sizes(y, n_varying)
         is_generative = self.init == "generative"
         start = self.transformer_.layers_[: len(sizes)] if is_generative else ()
         mlp.set_params(hidden_layer_sizes=sizes)
@@ -199,11 +202,16 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
         inputs = self._inputs(X, has_layers, is_fit=True)
         return stages.fit_network(mlp, inputs, targets, weights, start)
 
-    def _scaler(self, X: NDArray, weights: NDArray | None) -> StandardScaler | None:
-        """Scaler of the columns, if they may be inputs of a network."""
+    def _learn_columns(self, X: NDArray, weights: NDArray | None) -> None:
+        """Scale the columns, if they may be inputs of a network, and find constants."""
+        # They would be inputs of weight zero, but other weights would be drawn anew.
+        self.scaler_, self._used = None, slice(None)
         if self.init == "generative" and self.mlp is not None:
-            return None
-        return fitted_scaler(self._table(X)[1], "X", weights)
+            return
+        numbers = self._table(X)[1]
+        self.scaler_ = fitted_scaler(numbers, "X", weights)
+        if self.mlp is None:
+            self._used = np.flatnonzero(np.any(numbers != numbers[0], axis=0))
 
     def predict(self, X: TableLike) -> NDArray:
         """Predict with the network.
@@ -235,18 +243,18 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
     def _from_network(self, predicted: NDArray) -> NDArray:
         return predicted
 
-    def _sizes(self, y: NDArray) -> tuple[int, ...]:
+    def _sizes(self, y: NDArray, n_varying: int) -> tuple[int, ...]:
         """Widths of the hidden layers of the network, from those of the transformer."""
         # Widths that the user sets are taken. Of grown layers, one with a single unit
-        # means that no structure was found: there are as many units as columns then.
-        # Nor may the targets pass through fewer units than there are outputs.
+        # means that no structure was found: there are as many units as columns that
+        # vary. Nor may the targets pass through fewer units than there are outputs.
         found = self.transformer_
         first, *upper = found.n_components_per_layer_
         if widths_of(found) is not None:
             return (first, *upper)
         n_outputs = self._count_outputs(y)
         if first == 1:
-            first = self.n_features_in_
+            first = n_varying
         wide_enough = takewhile(lambda width: width >= n_outputs, upper)
         return (max(first, n_outputs), *wide_enough)
 
@@ -285,12 +293,13 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
             return units.astype(X.dtype)
         scaler: Any = self.scaler_
         if not is_fit:
-            return standardize_checked(scaler, numbers)
+            return standardize_checked(scaler, numbers)[:, self._used]
         # Nor may a lone number far off set the slope of a network.
         columns = standardize_checked(scaler, pull_in(numbers))
         if self.mlp is not None:
             # The user's network learns as it would by itself.
             return columns
+        columns = columns[:, self._used]
         return np.rint(columns / _SUPERVISED.input_step) * _SUPERVISED.input_step
 
     def _table(self, X: NDArray) -> tuple[NDArray, NDArray]:
@@ -379,9 +388,10 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
     transformer_ : EnergyNetTransformer
         The fitted layers.
     mlp_ : MLPClassifier
-        The fitted network. Its inputs are standardized columns, with an indicator for
-        each category; with ``init="generative"`` and hidden layers, visible units.
-        Without hidden layers, ``mlp_.hidden_layer_sizes`` is ``()``.
+        The fitted network. Its inputs are the standardized columns that vary, with an
+        indicator for each category (all columns, for a given `mlp`); with
+        ``init="generative"`` and hidden layers, visible units. Without hidden layers,
+        ``mlp_.hidden_layer_sizes`` is ``()``.
     candidates_ : History
         The networks that were compared, as dicts: ``hidden_layer_sizes``, ``alpha``,
         ``loss`` and ``error``, the standard error of the difference to the least loss.
@@ -405,8 +415,8 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
     The widths follow from how columns depend on one another, not from the target: hence
     the comparison with a linear model and with a wider first layer. Widths that you
     give, by ``EnergyNetTransformer(n_components=...)``, are not widened. If columns are
-    independent, or samples too few, the layer is as wide as X. No layer is
-    narrower than the output: the first is widened, others are left out.
+    independent, or samples too few, there are as many units as columns that vary. No
+    layer is narrower than the output: the first is widened, others are left out.
     At most 4000 distinct samples, spread over the targets, are compared on; the final
     network learns from all of them.
 
@@ -528,9 +538,10 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
     transformer_ : EnergyNetTransformer
         The fitted layers.
     mlp_ : MLPRegressor
-        The fitted network. Its inputs are standardized columns, with an indicator for
-        each category; with ``init="generative"`` and hidden layers, visible units.
-        Without hidden layers, ``mlp_.hidden_layer_sizes`` is ``()``.
+        The fitted network. Its inputs are the standardized columns that vary, with an
+        indicator for each category (all columns, for a given `mlp`); with
+        ``init="generative"`` and hidden layers, visible units. Without hidden layers,
+        ``mlp_.hidden_layer_sizes`` is ``()``.
     candidates_ : History
         The networks that were compared, as dicts: ``hidden_layer_sizes``, ``alpha``,
         ``loss`` and ``error``, the standard error of the difference to the least loss.
@@ -555,8 +566,8 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
     The widths follow from how columns depend on one another, not from the target: hence
     the comparison with a linear model and with a wider first layer. Widths that you
     give, by ``EnergyNetTransformer(n_components=...)``, are not widened. If columns are
-    independent, or samples too few, the layer is as wide as X. No layer is
-    narrower than the output: the first is widened, others are left out.
+    independent, or samples too few, there are as many units as columns that vary. No
+    layer is narrower than the output: the first is widened, others are left out.
     At most 4000 distinct samples, spread over the targets, are compared on; the final
     network learns from all of them.
 

@@ -178,8 +178,7 @@ def test_layers_are_no_narrower_than_the_outputs(widths, sizes):
     net = EnergyNetClassifier()
     net.transformer_ = EnergyNetTransformer()
     net.transformer_.n_components_per_layer_ = widths
-    net.n_features_in_ = 30
-    assert net._sizes(np.array([0, 1, 2, 3, 3])) == sizes
+    assert net._sizes(np.array([0, 1, 2, 3, 3]), 30) == sizes
 
 
 @pytest.mark.slow
@@ -329,3 +328,33 @@ def test_other_weights_have_no_scale():
     plain = clone(net).fit(X, y)
     even = clone(net).fit(X, y, np.full(len(y), 1 / len(y)))
     assert_allclose(even.predict_proba(X), plain.predict_proba(X), atol=1e-6)
+
+
+# Of copies there is structure to find. Within [0, 1] the layers have a unit for it.
+@pytest.mark.parametrize(
+    ("n_copies", "constant"), [(1, 0.0), (1, 1.0), (1, -3.0), (3, -3.0)]
+)
+@pytest.mark.parametrize("estimator", [EnergyNetClassifier, EnergyNetRegressor])
+def test_constant_columns_change_nothing(estimator, constant, n_copies):
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(60, 2)), n_copies, axis=1)
+    X += 0.1 * rng.normal(size=X.shape)
+    y = X[:, 0] * X[:, 1] > 0
+    more = np.insert(X, 1, constant, axis=1)
+    net = estimator(EnergyNetTransformer("description_length", n_final_epochs=0))
+    net.set_params(random_state=0)
+    found, expected = clone(net).fit(more, y), clone(net).fit(X, y)
+    assert found.candidates_ == expected.candidates_
+    assert_array_equal(found.predict(more), expected.predict(X))
+    # The user's network sees every column.
+    mlp = estimator._kind(solver="lbfgs", max_iter=2)
+    given = clone(net).set_params(mlp=mlp).fit(more, y)
+    assert given.mlp_.n_features_in_ == more.shape[1]
+
+
+def test_networks_of_constant_columns_and_one_that_varies():
+    X = np.zeros((40, 3))
+    X[:, 1] = np.arange(40.0)
+    net = EnergyNetRegressor(random_state=0).fit(X, X[:, 1])
+    assert net.mlp_.n_features_in_ == 1
+    assert net.score(X, X[:, 1]) > 0.9
