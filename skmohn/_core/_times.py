@@ -111,11 +111,11 @@ def compare_zones(
     """Remember which columns hold times, in `fit`, or refuse those that differ."""
     zones = time_zones(X, times)
     if reset:
-        vars(estimator).pop("_time_zones", None)
-        if zones:
-            estimator._time_zones = zones
+        estimator._time_zones = zones
         return
-    fitted = getattr(estimator, "_time_zones", {})
+    fitted = getattr(estimator, "_time_zones", None)
+    if fitted is None:  # of a model that was not fitted, but read from bytes
+        return
     for j in sorted({*zones, *fitted}.difference(categorical)):
         if j not in zones and not _has_known(X, j):
             continue
