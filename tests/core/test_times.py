@@ -182,7 +182,7 @@ def test_times_with_a_zone_are_not_those_without(model, kind):
     ):
         use(model, aware)
     model.fit(NUMBERS, Y)
-    assert not hasattr(model, "_time_zones")
+    assert not model._time_zones
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "objects"])
@@ -228,7 +228,7 @@ def test_columns_without_known_times():
     for unknown in (np.nan, None):
         assert_array_equal(model.predict(frame.assign(day=unknown)), expected)
     for table in (NUMBERS.tolist(), csr_array(NUMBERS)):
-        with pytest.raises(ValueError, match="column 0 has numbers, but had times wit"):
+        with pytest.raises(ValueError, match="column 0 has numbers, but had times"):
             model.predict(table)
     for table, words in (
         (frame[["flag", "day"]], "Feature names must be in the same order"),
