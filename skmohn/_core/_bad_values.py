@@ -182,7 +182,7 @@ def _refuse_time(kind: object, name: str) -> NoReturn:
 
 
 def parse_text_targets(y: Any, name: str = "y") -> Any:
-    """Numeric targets of text as numbers, if all are; name what is none, or merges."""
+    """Targets of text as numbers, if all are; name what is no number, or merges."""
     try:
         values = np.asarray(y)
     except ValueError:  # of lists of different lengths

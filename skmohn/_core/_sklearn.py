@@ -252,7 +252,7 @@ def check_sample_weight(
             )
         if kind in {"m", "M"}:
             # Their numbers depend on the unit.
-            raise TypeError(f"{dtype} is none")
+            raise TypeError(f"sample_weight has {dtype}, and weights are numbers")
         weights = _check_sample_weight(sample_weight, X, **options)
     except (TypeError, ValueError) as error:
         # Most of scikit-learn's messages name them.

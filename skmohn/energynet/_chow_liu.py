@@ -133,6 +133,8 @@ def chow_liu_tree(
     """Tree of the largest information: an order of columns, and the parent of each."""
     # Parents are numbered in this order, and come first; -1 for that of the root, which
     # has the most information about all.
+    # A fit makes thousands of trees, and scipy's `minimum_spanning_tree` would take as
+    # long as all else of each.
     root = int(information.sum(axis=1).argmax())
     order, parents = np.empty((2, len(information)), np.int64)
     kernels.spanning_tree(information, root, order, parents)

@@ -52,10 +52,10 @@ class HeldOutGrowthConstants:
     # the last widths.
     min_gain: float = tuned(0.24, "benchmarks/energynet/widths.py")
     n_slope_widths: int = tuned(4, "benchmarks/energynet/widths.py")
-    # Most products of numbers that training takes, of which drawing a visible unit
-    # counts as many as so many hidden units: some minutes.
+    # Most multiplications in the training of all widths, which take some minutes, and
+    # how many take as long as drawing a visible unit.
     max_work: float = tuned(3e12, "cost")
-    n_units_per_draw: int = tuned(75, "cost")
+    n_multiplications_per_draw: int = tuned(75, "cost")
     # Numbers of temperatures of annealing, in turn, while the standard error of the
     # annealing exceeds the next fraction of that of the samples.
     n_temperatures: tuple[int, ...] = tuned((125, 500, 2000), "cost")
@@ -198,11 +198,11 @@ class WidthSearch:
         return "max_work" if is_too_much else None
 
     def _work_of(self, width: int) -> float:
-        """Products of numbers that a training takes."""
+        """Multiplications in the training of a width."""
         parts = self.parts
         n_samples = min(parts.schedule.batch_size, len(parts.X))
         n_visits = float(self.n_steps_of_run) * n_samples * parts.X.shape[1]
-        return n_visits * (width + _GROWTH.n_units_per_draw)
+        return n_visits * (width + _GROWTH.n_multiplications_per_draw)
 
     def take(self, width: int) -> None:
         """Train an RBM and measure it."""

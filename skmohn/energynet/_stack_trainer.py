@@ -468,7 +468,7 @@ def warn_of_limits(parameters: Any, limits: Sequence[str | None]) -> None:
     for k, limit in enumerate(limits):
         if limit == "max_work":
             warn_caller(
-                f"layer {k} was still growing when wider ones would have taken many "
+                f"layer {k} was still growing when wider ones would take many "
                 "minutes: set n_components, the width of each layer, for a wider one",
                 ConvergenceWarning,
             )

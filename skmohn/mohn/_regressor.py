@@ -618,6 +618,7 @@ class MOHNRegressor(
         model.intercept_ = graph.intercept
         model.coding_ = coding
         model._categories = Categories({}, model.handle_unknown)
+        model._time_zones = {}
         model._weight_unit = 1.0
         model.model_ = SparseModel.certain(graph)
         model.standard_errors_ = np.zeros(len(graph.terms))

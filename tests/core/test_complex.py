@@ -51,7 +51,9 @@ def test_complex_columns_weights_and_validation_targets_are_named():
     with pytest.raises(ValueError, match="sample_weight has complex numbers"):
         model.fit(X, y, sample_weight=np.ones(20) + 1j)
     for times in (np.arange(20).astype("M8[D]"), np.arange(20).astype("m8[s]")):
-        with pytest.raises(TypeError, match=r"sample_weight must have .*64.* is none"):
+        with pytest.raises(
+            TypeError, match=r"sample_weight has .*64.*, and weights are num"
+        ):
             model.fit(X, y, sample_weight=times)
     with pytest.raises(ValueError, match=r"y_val has complex .* y_val\.real"):
         model.fit(X, y, X_val=X, y_val=Y)

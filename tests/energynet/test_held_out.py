@@ -331,7 +331,8 @@ def test_growth_ends_where_wider_layers_would_take_too_long(
 ):
     X = np.random.default_rng(0).integers(2, size=(400, 20)).astype(np.float32)
     # Ten steps with 100 samples of 20 bits, which are drawn as well.
-    replace_constants(HELD_OUT, max_work=max_work * 2000.0, n_units_per_draw=2)
+    replace_constants(HELD_OUT, max_work=max_work * 2000.0)
+    replace_constants(HELD_OUT, n_multiplications_per_draw=2)
     tried = []
     grown = grow_by_held_out(
         X, Schedule(batch_size=100), HeldOutOptions(final_clock=1.0), 0,

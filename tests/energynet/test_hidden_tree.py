@@ -39,11 +39,7 @@ def trained(states, n_states, n_hidden, n_epochs):
 @pytest.fixture(scope="module")
 def fitted():
     """A tree of three hidden states a column, with unknown states in training."""
-    states = rows_of_copies(300)
-    *_, last = HiddenChowLiuTree.start(
-        PairCounter.of(states, N_STATES), 3, 0
-    ).fit_epochs(states, 4, 0)
-    return last
+    return trained(rows_of_copies(300), N_STATES, 3, 4)
 
 
 def by_definition(tree, rows):
@@ -100,9 +96,7 @@ def test_exact_relations_of_columns_are_learned():
     bits = np.random.default_rng(0).integers(0, 2, (500, 3)).astype(np.int16)
     states = np.column_stack([bits, bits, 1 - bits])
     sizes = np.full(9, 2)
-    *_, tree = HiddenChowLiuTree.start(PairCounter.of(states, sizes), 4, 0).fit_epochs(
-        states, 30, 0
-    )
+    tree = trained(states, sizes, 4, 30)
     assert tree.log_likelihood(states).mean() > -3.0 * np.log(2.0) - 0.05
 
 

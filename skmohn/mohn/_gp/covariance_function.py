@@ -23,7 +23,7 @@
 from __future__ import annotations
 
 from functools import cache, cached_property
-from typing import NamedTuple, Self, cast
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,11 +103,10 @@ class GramMatrix:
         if len(left) < len(right):
             # To take the rows apart takes longer than to compare them.
             key = _Side, real.tobytes(), alphabets, dtype
-            sides = [rows.prepared.get(key) for rows in (left, right)]
-            for k, rows in enumerate((left, right)):
-                if sides[k] is None:
-                    sides[k] = rows.prepared[key] = _Side(rows, *parts)
-            self.left, self.right = cast(list[_Side], sides)
+            for rows in (left, right):
+                if key not in rows.prepared:
+                    rows.prepared[key] = _Side(rows, *parts)
+            self.left, self.right = left.prepared[key], right.prepared[key]
         else:
             self.left = _Side(left, *parts)
             self.right = self.left if self.is_half else _Side(right, *parts)
@@ -385,7 +384,7 @@ def _split_inputs(
     rows: EncodedRows, real: NDArray[np.bool_]
 ) -> tuple[NDArray[np.intp], ...]:
     """Inputs that are -1, 0 or +1, others, and the numbers of the former."""
-    # The same objects for the same rows.
+    # The same objects for the same rows: `PriorTables` knows inputs by them.
     key = _split_inputs, real.tobytes()
     if key not in rows.prepared:
         signs, reals = np.flatnonzero(~real), np.flatnonzero(real)
