@@ -29,8 +29,10 @@ FILES = {
 NOT_RUN = {"docs": {"docs/conftest.py"}}
 # Installed for none of these: scripts and tests go on without.
 OPTIONAL = {
+    "ConfigSpace": ("papers", "comes with smac"),
     "nevergrad": ("test", "its peers in benchmarks have tests, skipped without it"),
     "shapiq": ("test", "needs Python 3.12; a test beside it is skipped without it"),
+    "smac": ("papers", "its forest has no wheels, and SWIG to build it may be missing"),
     "stable_baselines3": ("papers", "brings torch, 2 GB, for one row of one table"),
 }
 # Distributions of modules that may not be installed here, where names differ.

@@ -7,7 +7,8 @@ until a mean score is within 1 % of the best one's distance from the median of t
 ("hard"), and within 1 % of the best score itself ("easy"); a run that finds none counts
 as its budget. For "folds" the fits until then are counted, in units of the folds of a
 setting: races save some. Aimed at are half of RandomizedSearchCV's settings, and no
-more than those of Optuna's TPE.
+more than those of Optuna's TPE and of SMAC3, which `pip install smac` builds where SWIG
+is.
 
 The first table is of races alone, of settings in random order: the fraction of folds
 that are run, the fraction of runs that give the best setting up, and the mean loss of
@@ -15,6 +16,8 @@ score by that.
 """
 
 import argparse
+import importlib.util
+import tempfile
 import warnings
 from functools import partial
 
@@ -82,33 +85,54 @@ def ours(racing, grid, settings, scores, seed, n):
     return np.array(order), found["n_splits_run"]
 
 
+def number_grids(grid, settings):
+    """Return the number of grids, the index of settings, and the parameters.
+
+    A parameter is known by the number of its grid and its name, and has an order if all
+    its values are numbers.
+    """
+    grids = [grid] if isinstance(grid, dict) else grid
+    index = {key_of(setting): i for i, setting in enumerate(settings)}
+    parameters = {
+        f"{g} {name}": (g, name, [*values], all(map(is_number, values)))
+        for g, each in enumerate(grids)
+        for name, values in each.items()
+    }
+    return len(grids), index, parameters
+
+
+def is_number(value):
+    """Return whether a value is a number."""
+    return isinstance(value, int | float)
+
+
 def tpe(grid, settings, scores, seed, n):
     """Try settings by Optuna's TPE, with numbers by their rank in the grid."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    grids = [grid] if isinstance(grid, dict) else grid
-    index = {key_of(setting): i for i, setting in enumerate(settings)}
+    n_grids, index, parameters = number_grids(grid, settings)
     order = []
 
-    def suggest(trial, g, name, values):
-        where = f"{g} {name}"
-        numbers = [isinstance(v, int | float) for v in values]
-        if all(numbers):
+    def suggest(trial, where, values, is_ordered):
+        if is_ordered:
             return values[trial.suggest_int(where, 0, len(values) - 1)]
         return values[trial.suggest_categorical(where, list(range(len(values))))]
 
     def objective(trial):
-        g = trial.suggest_categorical("which", list(range(len(grids))))
-        names = grids[g].items()
-        setting = {k: suggest(trial, g, k, list(values)) for k, values in names}
+        which = trial.suggest_categorical("which", list(range(n_grids)))
+        setting = {
+            name: suggest(trial, where, values, is_ordered)
+            for where, (g, name, values, is_ordered) in parameters.items()
+            if g == which
+        }
         i = index[key_of(setting)]
         order.append(i)
         return float(np.nan_to_num(scores[i].mean(), nan=-1.0))
 
-    sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, group=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, group=True)
         optuna.create_study(direction="maximize", sampler=sampler).optimize(
             objective, n_trials=n
         )
@@ -117,9 +141,59 @@ def tpe(grid, settings, scores, seed, n):
     return np.array(order), np.full(len(order), N_FOLDS)
 
 
+def smac(grid, settings, scores, seed, n):
+    """Try settings by SMAC3 for hyperparameters, with numbers by their rank."""
+    from ConfigSpace import Categorical, ConfigurationSpace, EqualsCondition, Integer
+    from smac import HyperparameterOptimizationFacade, Scenario
+    from smac.runhistory.dataclasses import TrialValue
+
+    n_grids, index, parameters = number_grids(grid, settings)
+    space = ConfigurationSpace(seed=seed)
+    which = Categorical("which", range(n_grids))
+    space.add(which)
+    for where, (g, _, values, is_ordered) in parameters.items():
+        # A range of one number is refused.
+        if is_ordered and len(values) > 1:
+            rank = Integer(where, (0, len(values) - 1))
+        else:
+            rank = Categorical(where, range(len(values)))
+        space.add(rank)
+        if n_grids > 1:
+            space.add(EqualsCondition(rank, which, g))
+    order = []
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scenario = Scenario(
+            space, deterministic=True, n_trials=n, seed=seed, output_directory=folder
+        )
+        facade = HyperparameterOptimizationFacade
+        # By default it ends where most of a small grid is known.
+        selector = facade.get_config_selector(scenario, retries=1000)
+        search = facade(
+            scenario,
+            lambda config, seed: None,
+            config_selector=selector,
+            overwrite=True,
+            logging_level=50,
+        )
+        for _ in range(n):
+            trial = search.ask()
+            setting = {
+                name: values[trial.config[where]]
+                for where, (_, name, values, _) in parameters.items()
+                if where in trial.config
+            }
+            i = index[key_of(setting)]
+            order.append(i)
+            cost = -float(np.nan_to_num(scores[i].mean(), nan=-1.0))
+            search.tell(trial, TrialValue(cost=cost))
+    return np.array(order), np.full(len(order), N_FOLDS)
+
+
 METHODS = {
     "RandomizedSearchCV": random_search,
     "TPE": tpe,
+    "SMAC3": smac,
     "ours, no races": partial(ours, False),
     "ours": partial(ours, True),
 }
@@ -211,6 +285,9 @@ def main():
     parser.add_argument("--save", action="store_true")
     options = parser.parse_args()
     results.begin(options)
+    if importlib.util.find_spec("smac") is None:
+        options.methods = [name for name in options.methods if name != "SMAC3"]
+        results.leave_out("SMAC3: not installed")
     found = {name: search_grids.scores(name, options.grids) for name in options.pairs}
     found = {name: table for name, table in found.items() if table is not None}
     compare_races(found, options.seeds)
