@@ -551,11 +551,12 @@ class Model(ABC):
         """Clip to the range of leave-one-out predictions."""
         # It is widened by a standard deviation of the function on either side. A few
         # extreme targets, which a fit reproduces at their own rows, then do not stretch
-        # it. With many rows, that of some would be too narrow: the targets' is kept.
+        # it; those of equal rows, such as all of a category, support each other. With
+        # many rows, that of some would be too narrow: the targets' is kept.
         if len(rows) > RESIDUALS.max_left_out:
             return self
-        n_stds = -1.0, 1.0
-        lower, upper = self.left_out_means(rows, y, sample_weight, n_stds)
+        data, n_stds = (rows, y, sample_weight), (-1.0, 1.0)
+        lower, upper = self.left_out_means(*data, n_stds, with_equals=False)
         low, high = float(np.min(lower)), float(np.max(upper))
         return replace(self, y_min=max(self.y_min, low), y_max=min(self.y_max, high))
 
@@ -585,10 +586,11 @@ class Model(ABC):
         y: NDArray[np.float64],
         sample_weight: NDArray[np.float64] | None,
         n_stds: Sequence[float] = (0.0,),
+        with_equals: bool = True,
     ) -> list[NDArray[np.float64]]:
         """Leave-one-out means of targets, by numbers of standard deviations off."""
         everyone = np.arange(len(rows))
-        left = self.leave_out(rows, y, sample_weight, everyone, with_equals=True)
+        left = self.leave_out(rows, y, sample_weight, everyone, with_equals)
         mean = self.transform.forward(y) - self.y_std * left.residual
         function_std = self.y_std * np.sqrt(left.variance)
         means = [mean + n_std * function_std for n_std in n_stds]

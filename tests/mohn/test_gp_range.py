@@ -66,6 +66,20 @@ def test_ends_are_those_of_left_out_rows(scale):
     )
 
 
+@pytest.mark.parametrize("n_missing", [0, 20])
+def test_equal_rows_support_each_other(n_missing):
+    # The category with the largest targets is known by its own rows alone.
+    rng = np.random.default_rng(0)
+    means = dict(a=0.0, b=0.3, c=0.4, d=1.0, e=3.0)
+    names = np.repeat([*means], 20)
+    y = np.array([means[name] for name in names]) + 0.01 * rng.standard_normal(100)
+    X = names.astype(object)[:, None]
+    X[rng.permutation(100)[:n_missing]] = None
+    model = MOHNRegressor(random_state=0).fit(X, y)
+    predicted = model.predict(np.array([[name] for name in means], dtype=object))
+    assert_allclose(predicted, [*means.values()], atol=0.05)
+
+
 def test_an_extreme_target_says_little_of_other_rows():
     rng = np.random.default_rng(3)
     X = rng.uniform(-1.0, 1.0, (100, 5))
