@@ -169,8 +169,8 @@ class Targets:
 
     def distances(self, fit: Fit) -> NDArray:
         """Residuals in standard deviations, leave-one-out where they are large."""
-        # Equal rows are left out together. Where that is not possible, since terms may
-        # reproduce a row, the distance is at least that from the median.
+        # Where rows cannot be left out, since terms may reproduce them, the distance is
+        # at least that from the median.
         samples, model, y = fit.samples, _posterior(fit), fit.samples.y
         with np.errstate(invalid="ignore"):
             plain = model.transform.forward(y) - model.fitted_mean(samples.rows)
@@ -186,11 +186,9 @@ class Targets:
                 : _OUTLIERS.max_rows_spread
             ]
             chosen = np.union1d(np.flatnonzero(suspects), drawn)
-            left, count = model.left_out_distances(
-                samples.rows, y, samples.sample_weight, chosen, with_equals=True
-            )
+            left, is_known = _left_out_distances(samples, model, chosen)
             left = _standardize(left, np.isin(chosen, drawn))
-            inside[chosen] = np.where(count > 0.0, left, around[chosen])
+            inside[chosen] = np.where(is_known, left, around[chosen])
         apart = np.zeros(len(self.y))
         apart[samples.row_index] = inside
         others = self.weight > 0.0
@@ -279,6 +277,20 @@ def leave_outliers_out(
             # All are of one distribution, whose scale would cost accuracy.
             return first, none
     return fit, outliers
+
+
+def _left_out_distances(
+    samples: TrainingData, model: Model, chosen: NDArray[np.intp]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Residuals of left-out rows in standard deviations, and whether they are known."""
+    # A target is as far off as others of equal rows, such as those of a rare category,
+    # or all other rows support it, whichever is nearer.
+    data = samples.rows, samples.y, samples.sample_weight, chosen
+    left, count = model.left_out_distances(*data, with_equals=True)
+    alone, count_alone = model.left_out_distances(*data, with_equals=False)
+    is_nearer = (count == 0.0) | (np.abs(alone) < np.abs(left))
+    is_supported = (count_alone > 0.0) & is_nearer
+    return np.where(is_supported, alone, left), is_supported | (count > 0.0)
 
 
 def _posterior(fit: Fit) -> Model:

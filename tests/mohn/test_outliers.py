@@ -253,6 +253,16 @@ def test_weights_count_repeated_rows(strategy):
     assert_array_equal(often.outliers_, once.outliers_[again])
 
 
+@pytest.mark.parametrize("strategy", LEAVE_OUT)
+def test_rows_of_a_rare_setting_support_each_other(strategy):
+    rng = np.random.default_rng(0)
+    X = (np.arange(80) < 5)[:, None].astype(float)
+    y = 4.0 * X[:, 0] + 0.01 * rng.standard_normal(80)
+    model = MOHNRegressor(strategy, random_state=0).fit(X, y)
+    assert not model.outliers_.any()
+    assert_allclose(model.predict(X), 4.0 * X[:, 0], atol=0.05)
+
+
 def test_precise_targets_are_outliers_sooner():
     X, y = make_pairs(100, noise=1.0)
     y[7] += 9.0
