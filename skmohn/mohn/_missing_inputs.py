@@ -31,7 +31,7 @@ _COMPLETIONS = CompletionConstants()
 
 
 class EmpiricalValues(NamedTuple):
-    """Possible values of a numeric column: training values, equally probable."""
+    """Possible values of a column: training values, equally probable."""
 
     inputs: np.ndarray  # (n_values,)
     categorical: int | None = None  # the categorical of the column's levels
@@ -43,7 +43,7 @@ class MissingInputs:
     """Distributions of unknown inputs and categories."""
 
     alphabets: tuple[Categorical, ...] = ()  # of each categorical
-    # By input, those of more than two values; others are -1 or +1.
+    # By input, those of more than two values or of a rare one; others are -1 or +1.
     numbers: dict[int, EmpiricalValues] = field(default_factory=dict)
     # Of the noise found in training, explained by imputations.
     missing_noise_fraction: float = 0.0
@@ -145,7 +145,7 @@ class MissingInputs:
 def _numbers(
     rows: EncodedRows, coding: InputCoding, sample_weight: NDArray[np.float64] | None
 ) -> dict[int, EmpiricalValues]:
-    """Quantiles of the known values of each numeric column, and their levels."""
+    """Quantiles of the known values of columns, and their levels."""
     weight = np.ones(len(rows)) if sample_weight is None else sample_weight
     categoricals = {
         columns[0]: categorical
@@ -153,7 +153,7 @@ def _numbers(
     }
     unknown, numbers = rows.mask(), {}
     for i, column in enumerate(coding.usable.tolist()):
-        if coding.kind[column] != NUMERIC:
+        if coding.kind[column] != NUMERIC and column not in coding.centers:
             continue
         known = np.flatnonzero(~unknown[:, i])
         known = known[np.argsort(rows.inputs[known, i], kind="stable")]

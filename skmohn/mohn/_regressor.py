@@ -274,7 +274,8 @@ class MOHNRegressor(
     Columns with two values become -1 and +1. Others are scaled to [-1, 1] and enter
     products as they are, so the model is multilinear unless `GPOptions.numeric` adds
     levels. Dates, times and durations count as seconds. Constant columns are ignored.
-    NaN means missing: the prediction is the exact mean over the values it could have.
+    NaN means missing: the prediction is the mean over the values it could have, those
+    of its column in `fit`; all categories are equally probable.
 
     Models of noisy targets do not extrapolate far: beyond the ranges of numeric columns
     in `fit`, predictions stay within the bounds that the weights allow there, and those
@@ -980,14 +981,15 @@ class MOHNRegressor(
         Returns
         -------
         DataFrame
-            ``term``, ``value`` (product of the coded inputs; 0 if one is missing or has
-            another category), ``weight`` and ``contribution``, their product.
-            Contributions add up to the prediction; if the target is transformed, to
-            the transformed median. ``"(constant)"`` comes first. A Gaussian process or
-            spike-and-slab model has more weights than are listed: what they add is in
-            one line for each column, ``"(other weights of ...)"``, without value and
-            weight; a weight of several columns is shared equally by them (Shapley
-            values). ``"(clip)"``, if it applied, is at the end.
+            ``term``, ``value`` (product of the coded inputs, of a missing value its
+            column's mean; 0 if one has another category), ``weight`` and
+            ``contribution``, their product. Contributions add up to the prediction; if
+            the target is transformed, to the transformed median. ``"(constant)"`` comes
+            first. A Gaussian process or spike-and-slab model has more weights than are
+            listed: what they add is in one line for each column, ``"(other weights of
+            ...)"``, without value and weight; a weight of several columns is shared
+            equally by them (Shapley values). ``"(clip)"``, if it applied, is at the
+            end.
 
         Raises
         ------

@@ -255,9 +255,11 @@ def read_training_data(
     coding = learn_coding(samples.table, n_categories, one_hot, most_levels, is_coded)
     if coding.categoricals and is_regression and not is_dense:
         _refuse_categories(coding, names, settings.strategy)
+    coded = encode(coding, _mark_far(coding, samples.table, names), as_bytes=as_bytes)
+    if not isinstance(samples.table, Genotypes):
+        coding, coded = coding.center_missing(coded, samples.weights.sample_weight)
     held = _encode_held(coding, validation, held_weight, columns)
     start, earlier_model = _read_earlier(earlier, coding, settings.max_order)
-    coded = encode(coding, _mark_far(coding, samples.table, names), as_bytes=as_bytes)
     return samples.weights.describe(
         replace(coded, group=samples.groups),
         samples.y,

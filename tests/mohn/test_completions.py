@@ -7,6 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import RidgeCV
+from sklearn.pipeline import make_pipeline
 
 from skmohn import GPOptions, MOHNRegressor
 from skmohn.mohn._gp.exact import ExactPosterior
@@ -66,6 +69,53 @@ def test_standard_deviations_are_those_of_the_errors(train_share):
         assert error == pytest.approx(np.mean(std[part] ** 2), rel=0.3)
     # Complete rows are known better, though their fraction of the noise is a guess.
     assert np.mean(std[n_gaps == 0]) < 0.75 * np.mean(std[n_gaps == 1])
+
+
+def make_rare(n_rows, share, seed):
+    """Rare flags beside skewed numbers, which all matter, and some missing values."""
+    rng = np.random.default_rng(seed)
+    flags = rng.random((n_rows, 3)) < 0.07
+    X = np.column_stack([flags, rng.gamma(3.0, size=(n_rows, 2))])
+    y = X @ [4.0, -3.0, 3.0, 1.0, 0.5] + 0.2 * rng.standard_normal(n_rows)
+    return np.where(rng.random(X.shape) < share, np.nan, X), y
+
+
+@pytest.mark.parametrize("strategy", ["auto", "gp", "pursuit", "spike_slab"])
+def test_a_missing_value_is_averaged_over_those_of_its_column(strategy):
+    X, y = make_rare(400, 0.0, 0)
+    model = MOHNRegressor(strategy, random_state=0)
+    model.set_params(gp_options=GPOptions(clip=False, target_transform=None))
+    model.fit(X, y)
+    row = np.array([0.0, 0.0, 1.0, 1.0, 1.0])
+    for column in range(3):
+        hidden = np.where(np.arange(5) == column, np.nan, row)
+        completions = np.tile(row, (400, 1))
+        completions[:, column] = X[:, column]
+        expected = model.predict(completions).mean()
+        assert_allclose(model.predict([hidden]), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("strategy", ["auto", "gp", "spike_slab"])
+def test_rare_flags_and_skewed_numbers_are_learned_beside_missing_values(strategy):
+    (X, y), (X_new, y_new) = make_rare(200, 0.05, 0), make_rare(1000, 0.05, 1)
+    model = MOHNRegressor(strategy, random_state=0).fit(X, y)
+    ridge = make_pipeline(SimpleImputer(), RidgeCV(np.logspace(-3, 3, 13))).fit(X, y)
+    assert model.score(X_new, y_new) > ridge.score(X_new, y_new) - 0.03
+
+
+def test_weights_of_rows_count_in_the_means_of_columns():
+    X, y = make_rare(60, 0.1, 0)
+    counts = np.resize([1, 3, 0, 2], 60)
+    again = np.repeat(np.arange(60), counts)
+    once = MOHNRegressor(random_state=0).fit(X, y, sample_weight=counts)
+    often = MOHNRegressor(random_state=0).fit(X[again], y[again])
+    assert once.coding_.centers.keys() == often.coding_.centers.keys()
+    assert_allclose([*once.coding_.centers.values()], [*often.coding_.centers.values()])
+
+
+def test_balanced_flags_keep_the_middle():
+    X, y = make_data(200, 0, share=0.1)
+    assert not MOHNRegressor("gp").fit(X, y).coding_.centers
 
 
 def test_exact_sparse_models_know_what_gaps_do():

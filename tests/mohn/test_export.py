@@ -40,6 +40,7 @@ def make_column(kind, n, rng):
     values = {
         "bit": lambda: rng.integers(0, 2, n).astype(float),
         "sign": lambda: rng.choice([-1.0, 1.0], n),
+        "rare": lambda: (rng.random(n) < 0.15).astype(float),
         "ends": lambda: rng.choice([0.1, 0.7], n),
         "bool": lambda: rng.integers(0, 2, n).astype(bool),
         "text": lambda: rng.choice(["it's", "ä\\\n"], n).astype(object),
@@ -59,7 +60,7 @@ def make_column(kind, n, rng):
     return values
 
 
-KINDS = ["bit", "sign", "ends", "bool", "text", "flag", "number", "far"]
+KINDS = ["bit", "sign", "rare", "ends", "bool", "text", "flag", "number", "far"]
 KINDS += ["huge", "count", "setting", "fill", "lone"]
 
 

@@ -471,7 +471,7 @@ def _planes_of(
 
 
 class DenseDesign(_Design):
-    """Weighted samples of inputs in [-1, 1]; 0 stands for an unknown value."""
+    """Weighted samples of inputs in [-1, 1]."""
 
     def __init__(
         self,

@@ -420,14 +420,15 @@ class _Coder:
             yield category, _conjunction(parts)
 
     def _code_input(self, column: int) -> Expression:
-        """Input of a column; 0 where it is missing."""
+        """Input of a column."""
+        missing = Number(self._coding.centers.get(column, 0.0))
         line = _Line(float(self._coding.low[column]), float(self._coding.high[column]))
         cases: list[tuple[Condition, Expression]] = []
         if column in self._known:
             for k in range(len(self._known[column])):
                 cases.append((IsCategory(column, k), Number(line.at(float(k)))))
-            return Piecewise(tuple(cases), Number(0.0))
-        cases.append((IsMissing(column), Number(0.0)))
+            return Piecewise(tuple(cases), missing)
+        cases.append((IsMissing(column), missing))
         value = Column(column)
         if column in self._coding.far:
             lowest, low, high, highest = map(float, self._coding.far[column])

@@ -9,8 +9,8 @@
 #     k(x, x') = scale * prod_i (1 + tau_i x_i x'_i) / (1 + tau_i),
 #
 # which is ``scale * exp(sum_i a_i (x_i x'_i - 1))`` when all inputs are -1 or +1: one
-# matrix product. An unknown input is 0, its factor is that of the mean over both
-# values. Weights of single inputs may vary more, by ``linear * tau_i``, and the
+# matrix product. An unknown input is the mean of its column, and its factor the mean
+# of theirs. Weights of single inputs may vary more, by ``linear * tau_i``, and the
 # constant by its prior variance.
 #
 # A categorical of L categories has the factor 1 for equal categories and exp(-b_l -

@@ -191,7 +191,7 @@ def join_equal_rows(
     weight = ones if sample_weight is None else sample_weight
     count = count_observations(weight) if count is None else count
     single = AggregatedData(
-        # The covariance takes an unknown input and the middle of a range alike.
+        # The covariance takes an unknown input and the mean of its column alike.
         replace(rows, unknown=None),
         y,
         weight,

@@ -376,7 +376,7 @@ class _Part(NamedTuple):
 
     def _rows_of(self, alphabets: tuple[Categorical, ...]) -> EncodedRows:
         """Rows without levels, if they are not among the alphabets."""
-        # Then an unknown number is equal to one in the middle.
+        # Then an unknown number is equal to the mean of its column.
         categories = self.rows.categories[:, : len(alphabets)]
         return replace(self.rows, categories=categories, unknown=None)
 

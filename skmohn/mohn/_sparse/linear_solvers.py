@@ -239,7 +239,7 @@ def delta_rule(
 ) -> DeltaFit:
     """Correct the weights after every row, in proportion to the error ([S1] Eq 4)."""
     # ``w_j <- w_j + learning_rate * sample_weight * (y - f(x)) u_j(x)``, and the same
-    # with ``u = 1`` for the intercept. Inputs are in [-1, 1], 0 for unknown. "auto" is
+    # with ``u = 1`` for the intercept. Inputs are in [-1, 1]. "auto" is
     # :func:`longest_step`; from twice that on the rule diverges on inputs of -1 and +1.
     # The learning rate times the weight of a row is clipped to `longest`. `rng`
     # shuffles the rows in each epoch; None keeps their order. Errors of an epoch are

@@ -52,13 +52,12 @@ def sizes_of(alphabets: tuple[Categorical, ...]) -> list[int]:
 class EncodedRows:
     """Rows of a table: coded inputs and categories."""
 
-    # (n_rows, n_inputs), in [-1, 1]; 0 where unknown, the mean of a product over both
-    # ends.
+    # (n_rows, n_inputs), in [-1, 1]; where unknown a center, at which a product has its
+    # mean.
     inputs: np.ndarray
     # (n_rows, n_categoricals), int; the number of categories means unknown.
     categories: np.ndarray
-    # (n_rows, n_inputs), bool; a 0 may as well be the middle of three values. None when
-    # all are known.
+    # (n_rows, n_inputs), bool; None when all are known.
     unknown: np.ndarray | None = None
     # (n_rows,), int; rows of one group belong together, as equal rows do.
     group: np.ndarray | None = None
