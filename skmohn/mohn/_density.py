@@ -363,7 +363,7 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
         table, weight = table[rows], weight[rows]
         counts = count_observations(weight)
         weight = weight * (counts.sum() / weight.sum())
-        self._refuse_missing(table)
+        self._refuse_missing(table, rows, "has NaN")
         n_categories = {j: len(own) for j, own in self._categories.known().items()}
         self.coding_ = InputCoding.learn(table, n_categories, (), self.max_levels)
         layout = self._layout()
@@ -456,19 +456,22 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
     def _read(self, X: TableLike) -> NDArray[np.float64]:
         """Inputs of samples, (n_samples, n_inputs)."""
         table = read_table(self, X)
-        self._refuse_missing(table)
+        unknown = "has NaN, or a category that was not seen in fit,"
+        self._refuse_missing(table, np.arange(len(table)), unknown)
         names = getattr(self, "feature_names_in_", None)
         return self._layout().read_signs(self.coding_.encode(table, names))
 
-    def _refuse_missing(self, table: NDArray[np.float64]) -> None:
-        """Refuse rows that are not known in all columns."""
+    def _refuse_missing(
+        self, table: NDArray[np.float64], rows: NDArray[np.intp], what: str
+    ) -> None:
+        """Refuse rows that are not known in all columns; `rows` are their numbers."""
         unknown = np.isnan(table)
         if unknown.any():
             row, column = np.argwhere(unknown)[0].tolist()
             raise ValueError(
-                f"column {column_names(self)[column]} has NaN, or a category that was "
-                f"not seen in fit, in row {row}: MOHNDensity needs all values; "
-                "EnergyNetImputer fills those that are missing"
+                f"column {column_names(self)[column]} {what} in row {rows[row]}: "
+                "MOHNDensity needs all values; EnergyNetImputer fills those that are "
+                "missing"
             )
 
     def _write(self, signs: NDArray[np.float64], rng: np.random.Generator) -> NDArray:

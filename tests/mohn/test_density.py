@@ -401,3 +401,11 @@ class TestReports:
         assert parts.term[0] == "(constant)"
         assert parts.contribution.sum() == pytest.approx(model.score_samples(X)[0])
         assert parts.value[1:].abs().tolist() == [1.0] * 5
+
+
+def test_the_row_that_is_missing_is_named_as_in_the_data():
+    X = np.random.default_rng(0).integers(2, size=(30, 3)).astype(float)
+    X[7, 1] = np.nan
+    weight = np.r_[np.zeros(5), np.ones(25)]
+    with pytest.raises(ValueError, match=r"column x1 has NaN in row 7: .*Imputer"):
+        MOHNDensity().fit(X, sample_weight=weight)
