@@ -54,6 +54,7 @@ from skmohn._core._unreadable import refuse_unreadable
 from skmohn._core._validation import is_integer, name_dtype, to_numpy, weighted_rows
 
 _TO_TEXT = "astype(str) makes text of all its values"
+_TO_NUMBERS = "pandas.to_numeric makes numbers of text"
 
 
 class CategoricalEstimator(Protocol):
@@ -137,22 +138,43 @@ class Categories:
                 )
         for j in times:
             table[:, j] = seconds(X, j)
-        unknown = []
+        unknown, others = [], []
         for j, encoder in self.encoders.items():
             categories = _column(X, j)
             numbers = encoder.transform(categories)[:, 0]
             # Also what is unknown, where fit has seen nothing unknown.
             new = (numbers == -1) & (categories == categories)[:, 0]
-            if new.any() and self.handle_unknown == "error":
-                unknown.append(f"column {names[j]} has {categories[new][0, 0]!r}")
+            if new.any():
+                found = categories[new, 0]
+                others += self._name_other_types(j, found, names[j])
+                unknown.append(f"column {names[j]} has {found[0]!r}")
             table[:, j] = np.where(numbers == -1, np.nan, numbers)
-        if unknown:
+        if others:
+            raise ValueError("; ".join(others))
+        if unknown and self.handle_unknown == "error":
             were = "was" if len(unknown) == 1 else "were"
             raise ValueError(
                 f"{listed(unknown)}, which {were} not seen in fit; set "
                 'handle_unknown="missing" to treat such values as missing'
             )
         return table
+
+    def _name_other_types(
+        self, j: int, values: NDArray[np.object_], name: str
+    ) -> list[str]:
+        """Message on text where fit had none, or the reverse; none for new values."""
+        # All of a column is then unknown: it is no new category, but read otherwise.
+        known = self._known_of(j).tolist()
+        others = [v for v in values if known and is_text(v) != is_text(known[0])]
+        if not others:
+            return []
+        was, cure = "not text", find_cure(others) or _TO_NUMBERS
+        if is_text(known[0]):
+            was, cure = "text", _TO_TEXT
+        return [
+            f"column {name} has {others[0]!r}, but its categories were {was} in fit, "
+            f"such as {known[0]!r}: {cure.replace(IT, 'it')}"
+        ]
 
     def decode(self, table: NDArray[np.float64]) -> NDArray[np.object_]:
         """Write a table as the user does: the inverse of :meth:`encode`."""

@@ -62,8 +62,10 @@ class UnitCoding:
     # Of thermometers the mean value of each level, one more than there are thresholds;
     # of categories their numbers, the one without a unit first; else empty.
     levels: list[np.ndarray]
-    # Of thermometers, the levels of which a single value was seen; else empty.
-    is_point: list[np.ndarray]
+    # Of thermometers, a value of each level, and the fraction of its samples that have
+    # it, 0 if it is not most of them; else empty.
+    atoms: list[np.ndarray]
+    atom_fractions: list[np.ndarray]
     strict: bool  # whether numbers outside [0, 1] are refused instead of clipped
     # (n_features,); logarithm of the probability of a category that was not seen: as if
     # one had been seen half a time, as of the others.
@@ -119,7 +121,7 @@ class UnitCoding:
         low = np.where(kind == PROBABILITY, 0.0, low)
         high = np.where(kind == PROBABILITY, 1.0, high)
         nothing = [np.zeros(0)] * len(kind)
-        parts = list(nothing), list(nothing), [np.zeros(0, bool)] * len(kind)
+        parts = list(nothing), list(nothing), list(nothing), list(nothing)
         n_known = np.sum(~np.isnan(X), axis=0)
         log_unseen = -np.log(2.0 * n_known + 1.0)
         layout = sort_columns(X, is_number)
@@ -141,9 +143,12 @@ class UnitCoding:
         level = np.searchsorted(self.thresholds[j], known, side="right")
         sums = np.bincount(level, pull_in(known / self.scale[j]))
         means = sums / np.bincount(level) * self.scale[j]
-        distinct = np.unique(known)
+        distinct, counts = np.unique(known, return_counts=True)
         at = np.searchsorted(self.thresholds[j], distinct, side="right")
-        self.is_point[j] = np.bincount(at) == 1
+        most = np.lexsort((counts, at))[np.cumsum(np.bincount(at)) - 1]
+        fractions = counts[most] / np.bincount(at, counts)
+        self.atoms[j] = distinct[most]
+        self.atom_fractions[j] = np.where(fractions > 0.5, fractions, 0.0)
         # Values that were pulled in may be those of another level. Of a single value it
         # is that to the last digit, which means lose.
         first = np.searchsorted(at, np.arange(len(means)))
@@ -392,21 +397,24 @@ class UnitCoding:
         rng: np.random.Generator | np.random.RandomState,
     ) -> NDArray[np.float64]:
         """Draw values from the density of each state of visible units."""
-        # Of a level of which one value was seen it is that value, else a number from
-        # the density of :meth:`log_density`.
+        # Of a level with a value that most samples had, such as zero, it is that one as
+        # often as there, else a number from the density of :meth:`log_density`.
         X, ends = self._means_of(units), np.cumsum(self.n_units)
         for j in np.flatnonzero(self.n_units * (self.kind == THERMOMETER)).tolist():
             level = units[:, ends[j] - self.n_units[j] : ends[j]].sum(axis=1)
             level = level.astype(int)
             edges, tails, widths = self._density_of(j)
-            position = rng.random(len(X))
+            position, fraction = rng.random(len(X)), self.atom_fractions[j][level]
+            is_atom = position < fraction
+            position = np.where(is_atom, 0.0, position - fraction)
+            position /= np.where(is_atom, 1.0, 1.0 - fraction)
             far = -np.log1p(-position)
             low = np.concatenate([edges[:1], edges])[level]
             values = low + position * np.concatenate([[0.0], widths, [0.0]])[level]
             values = np.where(level == 0, edges[0] - far * tails[0], values)
             values = np.where(level == len(edges), edges[-1] + far * tails[1], values)
             values *= self.scale[j]
-            X[:, j] = np.where(self.is_point[j][level], X[:, j], values)
+            X[:, j] = np.where(is_atom, self.atoms[j][level], values)
         return self._inverse(X)
 
     def modes(self, units: NDArray) -> NDArray:

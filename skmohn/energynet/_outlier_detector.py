@@ -474,7 +474,9 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
         """Log density of each value given the others of its row."""
         score = self.transformer_._score_table
         found, of_all = np.zeros(table.values.shape), score(table, unseen)
-        for j in np.flatnonzero(self.transformer_.coding_.n_units).tolist():
+        # A column that was constant in fit has no unit, and may have a new category.
+        counts = (self.transformer_.coding_.n_units > 0) | unseen.any(axis=0)
+        for j in np.flatnonzero(counts).tolist():
             values, others = table.values.copy(), unseen.copy()
             values[:, j], others[:, j] = np.nan, False
             found[:, j] = of_all - score(replace(table, values=values), others)

@@ -670,7 +670,7 @@ class EnergyNetTransformer(
         -------
         ndarray of shape (n_samples, n_features)
             In the units of X: bits for columns within [0, 1]; for thermometers numbers
-            within levels, or the value of a level that is a single one.
+            within levels, or the value that most samples of a level had, as often.
         """
         check_is_fitted(self)
         check_scalar(n_samples, "n_samples", Integral, min_val=1)

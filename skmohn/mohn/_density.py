@@ -1,5 +1,7 @@
 """MOHNDensity: a Markov random field of few terms that can be read."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Final, Self
 
@@ -15,6 +17,7 @@ from skmohn._core._fitting import all_or_nothing, one_blas_thread, warn_caller
 from skmohn._core._html import HTMLRepr
 from skmohn._core._rows import row_slices
 from skmohn._core._sklearn import Interval, check_sample_weight, fit_context
+from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike, Term
 from skmohn._core._versions import Versioned
 from skmohn.mohn._base import Table
@@ -36,6 +39,16 @@ from skmohn.mohn._table.term_names import TermNames
 
 # Interactions that notebooks show.
 _MAX_INTERACTIONS: Final = 5
+
+
+@dataclass(frozen=True)
+class ValueConstants:
+    """Numbers that samples have within a level."""
+
+    n_quantiles: int = tuned(200, "cost")
+
+
+_VALUES = ValueConstants()
 
 
 class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
@@ -138,6 +151,8 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
     _input_dtype: str
     _time_zones: dict
     _means: np.ndarray  # (n_inputs,); within (-1, 1)
+    # By column with levels, quantiles of the numbers in each, (n_levels, n_quantiles).
+    _values: dict[int, np.ndarray]
 
     # What is unknown is refused as what is missing is, by `_read`.
     handle_unknown = "missing"
@@ -259,7 +274,8 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            In the units of X; numbers are uniform within levels. Exact if
+            In the units of X; numbers of a level are some that `fit` has seen in it, as
+            frequent as there. Exact if
             `is_normalized_exactly_`, else ends of annealed Gibbs chains, one each.
         """
         check_is_fitted(self)
@@ -363,12 +379,42 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
         table, weight = table[rows], weight[rows]
         counts = count_observations(weight)
         weight = weight * (counts.sum() / weight.sum())
-        self._refuse_missing(table)
+        self._refuse_missing(table, rows, "has NaN")
         n_categories = {j: len(own) for j, own in self._categories.known().items()}
         self.coding_ = InputCoding.learn(table, n_categories, (), self.max_levels)
         layout = self._layout()
         signs = layout.read_signs(self.coding_.encode(table))
+        self._values = self._learn_values(table, signs, weight)
         return FieldData.of(layout, signs, weight)
+
+    def _learn_values(
+        self,
+        table: NDArray[np.float64],
+        signs: NDArray[np.float64],
+        weight: NDArray[np.float64],
+    ) -> dict[int, NDArray[np.float64]]:
+        """Quantiles of the numbers in each level of a column."""
+        ranks = (np.arange(_VALUES.n_quantiles) + 0.5) / _VALUES.n_quantiles
+        found = {}
+        for column, group in self._columns_of_several():
+            if self.coding_.kind[column] == CATEGORIES:
+                continue
+            level = signs[:, group].argmax(axis=1)
+            own = [np.flatnonzero(level == k) for k in range(len(group))]
+            found[column] = np.array([
+                np.quantile(
+                    table[rows, column], ranks, weights=weight[rows],
+                    method="inverted_cdf",
+                )
+                for rows in own
+            ])  # fmt: skip
+        return found
+
+    def _columns_of_several(self) -> Iterator[tuple[int, NDArray[np.intp]]]:
+        """Columns of categories or levels, and the inputs of each."""
+        groups = self._layout().several
+        for (column,), group in zip(self.coding_.categoricals, groups, strict=True):
+            yield column, group
 
     def _learn_weights(self, fit: FieldFit) -> None:
         """Learn the weights of terms, by the likelihood where states are few."""
@@ -456,19 +502,22 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
     def _read(self, X: TableLike) -> NDArray[np.float64]:
         """Inputs of samples, (n_samples, n_inputs)."""
         table = read_table(self, X)
-        self._refuse_missing(table)
+        unknown = "has NaN, or a category that was not seen in fit,"
+        self._refuse_missing(table, np.arange(len(table)), unknown)
         names = getattr(self, "feature_names_in_", None)
         return self._layout().read_signs(self.coding_.encode(table, names))
 
-    def _refuse_missing(self, table: NDArray[np.float64]) -> None:
-        """Refuse rows that are not known in all columns."""
+    def _refuse_missing(
+        self, table: NDArray[np.float64], rows: NDArray[np.intp], what: str
+    ) -> None:
+        """Refuse rows that are not known in all columns; `rows` are their numbers."""
         unknown = np.isnan(table)
         if unknown.any():
             row, column = np.argwhere(unknown)[0].tolist()
             raise ValueError(
-                f"column {column_names(self)[column]} has NaN, or a category that was "
-                f"not seen in fit, in row {row}: MOHNDensity needs all values; "
-                "EnergyNetImputer fills those that are missing"
+                f"column {column_names(self)[column]} {what} in row {rows[row]}: "
+                "MOHNDensity needs all values; EnergyNetImputer fills those that are "
+                "missing"
             )
 
     def _write(self, signs: NDArray[np.float64], rng: np.random.Generator) -> NDArray:
@@ -478,19 +527,12 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
         for i in layout.single.tolist():
             column = coding.usable[layout.members[i]]
             table[signs[:, i] > 0, column] = coding.high[column]
-        for (column,), group in zip(coding.categoricals, layout.several, strict=True):
+        for column, group in self._columns_of_several():
             chosen = signs[:, group].argmax(axis=1)
             if coding.kind[column] == CATEGORIES:
                 table[:, column] = chosen
                 continue
-            unit = coding.units.get(column)
-            ends = np.r_[coding.low[column], coding.thresholds[column]]
-            ends = np.append(ends, coding.high[column])
-            if unit:
-                # Multiples of the unit in a level are as likely as each other.
-                ends = unit * np.ceil(ends / unit)
-                ends[-1] += unit
-            values = rng.uniform(ends[chosen], ends[chosen + 1])
-            table[:, column] = unit * np.floor(values / unit) if unit else values
+            ranks = rng.integers(_VALUES.n_quantiles, size=len(signs))
+            table[:, column] = self._values[column][chosen, ranks]
         has_names = self._categories.encoders or self._categories.kinds
         return self._categories.decode(table) if has_names else table

@@ -34,6 +34,22 @@ def test_a_wild_number_is_no_mean_of_its_level():
     assert learn(X[:8], "thermometer").levels[0][-1] == 1e6
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_value_that_most_of_a_level_have_is_drawn_as_often(sign):
+    rng = np.random.default_rng(0)
+    X = sign * np.where(rng.random(2000) < 0.4, 0.0, rng.exponential(size=2000))
+    coding = learn(X[:, None], "thermometer")
+    units = coding.encode(X[:, None])
+    drawn = coding.draw(units, rng)[:, 0]
+    assert (drawn == 0.0).mean() == pytest.approx((X == 0.0).mean(), abs=0.02)
+    others = drawn[drawn != 0.0]
+    assert len(np.unique(others)) == len(others)
+    assert others.mean() == pytest.approx(X[X != 0.0].mean(), rel=0.05)
+    # Levels of measurements alone are drawn from their density, as before.
+    (most,) = np.flatnonzero(coding.atom_fractions[0])
+    assert coding.atoms[0][most] == 0.0
+
+
 def test_bits_and_probabilities_stay_as_they_are():
     likely = gray(50)
     X = np.column_stack([RNG.integers(2, size=50), likely, np.zeros(50)])

@@ -225,6 +225,18 @@ def test_reasons_name_the_column_that_is_off(fitted):
     assert fitted.explain(row)[0, 0] == 0.0
 
 
+def test_a_new_category_of_a_constant_column_is_a_reason():
+    X = pd.DataFrame({"x": np.random.default_rng(0).normal(size=60), "site": "A"})
+    model = detector().fit(X)
+    rows = X[:2].assign(site=["B", "A"])
+    reasons = model.explain(rows)
+    # It lowers the score by itself: the other columns are as they were.
+    lost = -np.diff(model.transformer_.score_samples(pd.concat([X[:1], rows[:1]])))
+    assert_allclose(reasons[:, 1], [lost[0], 0.0])
+    assert lost[0] > 3.0
+    assert model.reasons_table(rows)["column"][0] == "site"
+
+
 def mixed(n=300):
     rng = np.random.default_rng(0)
     height = rng.normal(170.0, 8.0, n)

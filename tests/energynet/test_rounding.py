@@ -93,7 +93,7 @@ def test_units_of_numbers_with_settings():
     for j in range(3):
         thresholds = [coding.thresholds[j] for coding in codings]
         assert_allclose(thresholds[1], thresholds[0], atol=1e-9)
-    assert_array_equal(codings[0].is_point[2], codings[1].is_point[2])
+    assert_array_equal(codings[0].atom_fractions[2], codings[1].atom_fractions[2])
 
 
 def test_fills_and_scores_of_rows_that_are_equal_but_for_rounding():

@@ -309,6 +309,29 @@ def test_new_categories_are_an_error_or_unknown(strategy):
     assert_array_equal(model.predict(T), model.predict(hidden))
 
 
+@pytest.mark.parametrize("handle_unknown", ["error", "missing"])
+def test_categories_read_as_another_type_are_refused(handle_unknown):
+    codes = np.tile([1, 2, 3], 20)
+    numbers = pd.DataFrame({"code": pd.Categorical(codes), "x": np.arange(60.0)})
+    text = numbers.assign(code=codes.astype(str))
+    model = MOHNRegressor("gp", handle_unknown=handle_unknown)
+    model.fit(numbers, codes)
+    with pytest.raises(ValueError, match=r"code has '1'.* not text .* 1: .*to_numeric"):
+        model.predict(text)
+    # Numbers of another type are the same categories.
+    assert_array_equal(
+        model.predict(numbers.assign(code=codes.astype(float))), model.predict(numbers)
+    )
+    model.set_params(categorical_features=["code"]).fit(text, codes)
+    with pytest.raises(ValueError, match=r"code has 1, .* text .* '1': astype\(str\)"):
+        model.predict(numbers)
+    # In a column without any category nothing is of another type.
+    empty = text.assign(code=pd.Series([None] * 60, dtype=object))
+    model.fit(empty, codes)
+    if handle_unknown == "missing":
+        assert_array_equal(model.predict(numbers), model.predict(empty))
+
+
 def test_a_new_category_of_a_categorical_is_an_error_or_unknown(fitted):
     T = make_frame(n_rows=10, seed=1)[0].assign(base="Z")
     with pytest.raises(ValueError, match=r"column base has 'Z'.*handle_unknown"):

@@ -345,6 +345,24 @@ class TestTables:
         # All values are as frequent as in X: none has slipped into the next level.
         assert np.all(np.abs(counts - 500) < 90)
 
+    def test_numbers_are_drawn_as_they_were_seen(self):
+        rng = np.random.default_rng(0)
+        rain = np.where(rng.random(1000) < 0.7, 0.0, rng.exponential(size=1000))
+        # One stray value does not fill its level up to itself.
+        size = np.append(rng.normal(size=999), 1e6)
+        X = np.column_stack([rain, size])
+        drawn = MOHNDensity().fit(X).sample(4000, random_state=0)
+        assert (drawn[:, 0] == 0.0).mean() == pytest.approx(0.7, abs=0.04)
+        usual = drawn[drawn[:, 1] < 10.0, 1]
+        assert len(usual) > 3900
+        assert usual.std() == pytest.approx(1.0, abs=0.05)
+        weight = rng.integers(0, 3, len(X))
+        weighed = MOHNDensity().fit(X, sample_weight=weight)
+        repeated = MOHNDensity().fit(np.repeat(X, weight, axis=0))
+        assert_array_equal(
+            weighed.sample(50, random_state=1), repeated.sample(50, random_state=1)
+        )
+
     def test_weights_are_repeats(self):
         X = sample_field([(0, 1)], np.array([0.4]), 4, 200, 0)
         weight = np.random.default_rng(0).integers(0, 4, 200)
@@ -401,3 +419,11 @@ class TestReports:
         assert parts.term[0] == "(constant)"
         assert parts.contribution.sum() == pytest.approx(model.score_samples(X)[0])
         assert parts.value[1:].abs().tolist() == [1.0] * 5
+
+
+def test_the_row_that_is_missing_is_named_as_in_the_data():
+    X = np.random.default_rng(0).integers(2, size=(30, 3)).astype(float)
+    X[7, 1] = np.nan
+    weight = np.r_[np.zeros(5), np.ones(25)]
+    with pytest.raises(ValueError, match=r"column x1 has NaN in row 7: .*Imputer"):
+        MOHNDensity().fit(X, sample_weight=weight)
