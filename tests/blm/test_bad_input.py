@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from support import replaced
 
 from skmohn import BLMClassifier, BLMController, BLMRegressor, SearchOptions
 from skmohn.blm._local_search import Trainer
@@ -28,12 +29,6 @@ TARGETS = {BLMRegressor: Y, BLMClassifier: LABELS}
 def network(request):
     """One of the two classes."""
     return request.param
-
-
-def replaced(values, index, value):
-    values = np.array(values, dtype=float)
-    values[index] = value
-    return values
 
 
 def refused(

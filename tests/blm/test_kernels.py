@@ -221,7 +221,7 @@ def test_loss_is_the_true_one_after_every_move(
     case = Case(hidden, activation, loss, seed, even=even, alpha=alpha)
     weights = case.codes * STEP
     case.check(case.loss, weights)
-    for _ in range(15):
+    for _ in range(8):
         j, value = case.rng.integers(len(weights)), case.random_codes() * STEP
         tried = try_weight(case.net.address, j, np.float32(value))
         changed = weights.copy()

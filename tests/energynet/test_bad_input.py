@@ -10,6 +10,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.neural_network import MLPClassifier, MLPRegressor
+from support import replaced
 
 from skmohn import (
     EnergyNetClassifier,
@@ -25,12 +26,6 @@ BITS = (X > 0).astype(float)
 Y = X[:, 0] + X[:, 1] ** 2
 LABELS = np.where(X[:, 0] > 0, "yes", "no")
 QUICK = {"growth": None, "n_components": 3, "n_final_epochs": 2, "random_state": 0}
-
-
-def replaced(values, index, value):
-    values = np.array(values, dtype=float)
-    values[index] = value
-    return values
 
 
 def refused(*args, match, error=ValueError, call="fit", **parameters):

@@ -344,9 +344,9 @@ def test_growth_ends_where_wider_layers_would_take_too_long(
 
 def test_the_warning_of_long_growth_names_the_cure(replace_constants):
     replace_constants(HELD_OUT, max_work=0.0)
-    X = (load_digits().data[:200] >= 8).astype(float)
+    X = (load_digits().data[:60] >= 8).astype(float)
     with pytest.warns(ConvergenceWarning, match="layer 0 .* minutes: set n_components"):
-        net(n_final_epochs=1).fit(X)
+        net(n_final_epochs=1, density="layers").fit(X)
 
 
 def test_copies_do_not_ask_for_more_units_than_there_are_samples():

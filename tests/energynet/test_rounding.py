@@ -57,7 +57,7 @@ def answers(cls, how):
 
 
 # Inputs take one path to either network.
-@pytest.mark.slow_cases("EnergyNetRegressor-(float32|noise)")
+@pytest.mark.slow_cases("EnergyNetRegressor-.*")
 @pytest.mark.parametrize("how", ["shift", "float32", "noise"])
 @pytest.mark.parametrize("cls", [EnergyNetClassifier, EnergyNetRegressor])
 def test_networks_do_not_multiply_rounding(cls, how):

@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.neural_network import BernoulliRBM
 from sklearn.pipeline import make_pipeline
-from support import Callback, all_states
+from support import StopAfter, all_states
 
 from skmohn import EnergyNetTransformer, InfiniteRBMOptions
 from skmohn.energynet import (
@@ -157,10 +157,10 @@ def test_growth_of_the_paper(patch):
     assert grow[-1]["gamma"] <= 0.5
     assert grow[-1]["units"] == net.n_components_per_layer_[0]
     assert all(r["gamma"] > 0.5 for r in grow[:-1])
-    polished = by_the_paper(n_final_epochs=300).fit(patch)
+    polished = by_the_paper(n_final_epochs=100).fit(patch)
     assert polished.n_components_per_layer_ == net.n_components_per_layer_
     epochs = [r["epochs"] for r in polished.history_ if r["stage"] == "final"]
-    assert sum(epochs) == 300
+    assert sum(epochs) == 100
     assert polished.score(patch) > net.score(patch)
     assert polished.stopping_reason_ == ALL_LAYERS
     # Equation 2 with one layer.
@@ -534,6 +534,7 @@ def test_score_of_probabilities_is_the_mean_over_their_bits(digits):
 
 
 def test_partition_function_is_estimated_when_asked_for(bits):
+    bits = bits[:400]
     net = few(n_components=30, n_final_epochs="auto", n_temperatures=1000).fit(bits)
     (found,) = net.log_partition_
     assert net.log_partition_[0] is found
@@ -678,18 +679,6 @@ def test_nothing_before_the_fit(bits):
 
 
 # ------------------------------------------------------------------------ callbacks
-
-
-class StopAfter(Callback):
-    """Ask to stop after some epochs."""
-
-    def __init__(self, n):
-        self.n, self.shapes = n, []  # of features, one for each epoch
-
-    def on_fit_task_end(self, estimator, context, *, X=None, fitted_estimator=None):
-        if context.task_name == "iteration":
-            self.shapes.append(fitted_estimator.transform(X).shape)
-        return len(self.shapes) >= self.n
 
 
 @pytest.mark.needs_sklearn("1.9", "callbacks")

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from skmohn import EnergyNetTransformer, InfiniteRBMOptions
+from skmohn import EnergyNetTransformer, InfiniteRBMOptions, MOHNRegressor
+from skmohn.datasets import make_ising
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +32,7 @@ def grown(bits):
         "description_length", learning_rate=0.6, n_temperatures=200, n_draws=20,
         monitor=50, random_state=0,
     )  # fmt: skip
-    return net.fit(bits[:600])
+    return net.fit(bits[:300])
 
 
 @pytest.fixture(scope="session")
@@ -71,6 +72,14 @@ def mixed():
         ]
     )
     return EnergyNetTransformer(None, 4, n_final_epochs=5, random_state=0).fit(X)
+
+
+@pytest.fixture(scope="session")
+def searched():
+    """A search of terms, with its discoveries."""
+    glass = make_ising((4, 4), n_samples=400, random_state=0)
+    model = MOHNRegressor("msda", "delta", early_stopping=True, random_state=0)
+    return model.fit(glass.X, glass.y)
 
 
 @pytest.fixture(scope="session")

@@ -36,7 +36,7 @@ def test_records_of_growth_are_drawn_too(bits):
 
     net = EnergyNetTransformer(
         max_layers=1, n_final_epochs=0, monitor=20, max_steps=1300, n_temperatures=50,
-        random_state=0,
+        density="layers", random_state=0,
     )  # fmt: skip
     with pytest.warns(match="still growing"):
         net.fit(bits[:300])

@@ -30,13 +30,6 @@ STRUCTURE = [WeightsDisplay, HypergraphDisplay]
 DISCOVERY = [DiscoveryErrorDisplay, DiscoveryOrdersDisplay]
 
 
-@pytest.fixture(scope="module")
-def searched():
-    glass = make_ising((4, 4), n_samples=400, random_state=0)
-    model = MOHNRegressor("msda", "delta", early_stopping=True, random_state=0)
-    return model.fit(glass.X, glass.y)
-
-
 def known():
     terms = [(0, 1), (1,), (1, 2, 4), (5, 6), (8,)]
     return MOHNRegressor.from_terms(

@@ -5,8 +5,6 @@ import itertools
 import numpy as np
 import pytest
 
-from skmohn import MOHNRegressor
-from skmohn.datasets import make_ising
 from skmohn.inspection import (
     DescriptionLengthDisplay,
     DiscoveryErrorDisplay,
@@ -20,13 +18,6 @@ from skmohn.inspection._labels import shorten
 
 WIDTHS = [4.0, 8.0]
 LONG = [f"temperature_of_reactor_{i:02}_in_degrees" for i in range(30)]
-
-
-@pytest.fixture(scope="module")
-def searched():
-    glass = make_ising((4, 4), n_samples=400, random_state=0)
-    model = MOHNRegressor("msda", "delta", early_stopping=True, random_state=0)
-    return model.fit(glass.X, glass.y)
 
 
 def axes_of_width(width):

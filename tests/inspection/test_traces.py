@@ -54,7 +54,7 @@ def test_units_worth_their_price_are_drawn_at_decisions(grown):
 def test_what_held_out_samples_say_is_drawn_for_each_layer(bits):
     net = EnergyNetTransformer(
         max_layers=2, n_final_epochs=4, max_units=12, n_temperatures=50, n_draws=5,
-        unit_cost=1e-3, random_state=0,
+        unit_cost=1e-3, density="layers", random_state=0,
     )  # fmt: skip
     net.fit(bits[:300])
     display = GrowthDisplay.from_estimator(net)

@@ -50,11 +50,18 @@ def test_scores_are_those_of_scikit_learn():
 def test_default_is_ten_times_five_folds():
     found = compare_estimators(BAYES, *IRIS, random_state=0)
     assert found.split_scores["data"].shape == (50, 2)
+
+
+def test_splits_follow_from_the_seed_for_every_number_of_jobs():
     with parallel_config("threading"):
-        again = compare_estimators(BAYES, *IRIS, random_state=0, n_jobs=2)
-    assert_array_equal(found.split_scores["data"], again.split_scores["data"])
-    other = compare_estimators(BAYES, *IRIS, random_state=1)
-    assert not np.array_equal(found.split_scores["data"], other.split_scores["data"])
+        found, again, other = (
+            compare_estimators(
+                BAYES, *IRIS, n_repeats=1, random_state=seed, n_jobs=n_jobs
+            ).split_scores["data"]
+            for seed, n_jobs in ((0, None), (0, 2), (1, None))
+        )
+    assert_array_equal(found, again)
+    assert not np.array_equal(found, other)
 
 
 def test_estimators_get_seeds_that_differ_by_split():
@@ -132,9 +139,8 @@ def test_groups_go_to_splits_and_to_estimators_that_request_them(regression, how
 
 def test_a_search_is_nested(regression):
     search = RidgeCV([0.1, 1.0, 10.0])
-    found = compare_estimators(
-        {"search": search, "ols": LinearRegression()}, *regression, random_state=0
-    )
+    models = {"search": search, "ols": LinearRegression()}
+    found = compare_estimators(models, *regression, n_repeats=1, random_state=0)
     assert not hasattr(search, "alpha_")
     assert found.to_frame()["p_value"].notna().sum() == 1
 
@@ -179,14 +185,14 @@ def test_sentences_tell_of_differences(regression):
     found = compare_estimators(
         {"ols": LinearRegression(), "dummy": DummyRegressor()},
         *regression,
+        n_repeats=2,
         random_state=0,
     )
     first, second = found.sentences()
     assert first.startswith("ols has the highest mean score, 0.")
     assert second.startswith("ols scores higher than dummy: by 0.")
-    again = compare_estimators(
-        {"ols": LinearRegression(), "same": Ridge(1e-9)}, *regression, random_state=0
-    )
+    equal = {"ols": LinearRegression(), "same": Ridge(1e-9)}
+    again = compare_estimators(equal, *regression, n_repeats=2, random_state=0)
     assert "cannot be told apart by these data" in str(again)
     assert "They are practically equivalent" in str(again)
 
@@ -207,7 +213,9 @@ def test_calibration_of_probabilities_and_standard_deviations(regression):
     models = {
         "good": BayesianRidge(), "sure": TooSure(), "plain": Ridge(),
     }  # fmt: skip
-    frame = compare_estimators(models, *regression, random_state=0).to_frame()
+    frame = compare_estimators(
+        models, *regression, n_repeats=2, random_state=0
+    ).to_frame()
     assert frame["calibration_error"]["good"] < 0.05
     assert frame["calibration_error"]["sure"] > 0.15
     assert np.isnan(frame["calibration_error"]["plain"])

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from scipy.stats import kstest, loguniform, randint, uniform
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -20,7 +21,7 @@ from sklearn.model_selection import (
 )
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from support import Callback
 
@@ -32,7 +33,7 @@ from skmohn.model_selection._trials import winning_probability
 X, y = load_wine(return_X_y=True)
 PIPELINE = Pipeline([("scale", StandardScaler()), ("model", KNeighborsClassifier())])
 GRID = {
-    "scale": ["passthrough", StandardScaler(), MinMaxScaler()],
+    "scale": ["passthrough", StandardScaler()],
     "model__n_neighbors": [5, 1, 20],
     "model__weights": ["uniform", "distance"],
 }
@@ -79,8 +80,9 @@ def assert_same_results(found, expected):
             np.testing.assert_array_equal(found[key], values)
 
 
-@pytest.mark.parametrize("grid", [GRID, GRIDS], ids=["one", "several"])
-@pytest.mark.parametrize("train", [False, True])
+@pytest.mark.parametrize(
+    ("grid", "train"), [(GRID, True), (GRIDS, False)], ids=["one", "several"]
+)
 def test_small_grids_are_searched_as_by_grid_search(grid, train):
     options = {"cv": 4, "return_train_score": train}
     grid_search = GridSearchCV(PIPELINE, grid, **options).fit(X, y)
@@ -153,8 +155,7 @@ def test_no_setting_is_tried_twice_and_none_is_invented():
     assert search.best_params_["a"] != search.best_params_["b"]
 
 
-@pytest.mark.parametrize("racing", [False, True])
-def test_an_optimum_is_found_from_few_evaluations(racing):
+def test_an_optimum_is_found_from_few_evaluations():
     X, y = load_diabetes(return_X_y=True)
     grid = {
         "alpha": np.logspace(-5, 5, 21),
@@ -162,10 +163,10 @@ def test_an_optimum_is_found_from_few_evaluations(racing):
         "positive": [False, True],
     }
     best = GridSearchCV(Ridge(), grid).fit(X, y).best_score_
-    search = BlackBoxSearchCV(
-        Ridge(), grid, n_evaluations=20, racing=racing, random_state=0
-    )
-    assert search.fit(X, y).best_score_ == pytest.approx(best, abs=0.002)
+    search = BlackBoxSearchCV(Ridge(), grid, n_evaluations=20, random_state=0)
+    for racing in (False, True):
+        search.set_params(racing=racing).fit(X, y)
+        assert search.best_score_ == pytest.approx(best, abs=0.002)
 
 
 def test_equal_values_count_once():
@@ -229,18 +230,13 @@ def test_of_too_many_settings_of_several_grids_some_are_drawn():
 
 
 def test_results_do_not_depend_on_the_number_of_jobs():
-    found = []
-    for n_jobs in (None, 2):
-        search = BlackBoxSearchCV(
-            PIPELINE,
-            GRID,
-            n_evaluations=10,
-            batch_size=3,
-            n_jobs=n_jobs,
-            random_state=3,
-        )
-        found.append(without_times(search.fit(X, y).cv_results_))
-    assert_same_results(*found)
+    search = BlackBoxSearchCV(
+        PIPELINE, GRID, n_evaluations=10, batch_size=3, random_state=3
+    )
+    alone = without_times(search.fit(X, y).cv_results_)
+    with parallel_config(backend="threading"):
+        search.set_params(n_jobs=2).fit(X, y)
+    assert_same_results(without_times(search.cv_results_), alone)
 
 
 def test_another_seed_is_another_search():
@@ -389,8 +385,8 @@ def test_a_grid_search_can_be_extended():
     ).fit(X, y)
     expected = GridSearchCV(PIPELINE, wide, **options).fit(X, y)
     assert search.best_score_ == expected.best_score_
-    assert len(search.cv_results_["params"]) == 24
-    with pytest.raises(ValueError, match="has all 18 settings"):
+    assert len(search.cv_results_["params"]) == 16
+    with pytest.raises(ValueError, match="has all 12 settings"):
         search.set_params(param_grid=GRID).fit(X, y)
     with pytest.raises(ValueError, match="scores of 4 folds"):
         search.set_params(cv=4).fit(X, y)
@@ -488,7 +484,7 @@ def test_interactions_need_a_fit():
 
 def test_searches_are_estimators():
     search = BlackBoxSearchCV(PIPELINE, GRID, n_evaluations=5, cv=3, random_state=0)
-    score = cross_val_score(search, X, y, cv=3)
+    score = cross_val_score(search, X, y, cv=2)
     assert np.all(score > 0.8)
     outer = GridSearchCV(clone(search), {"estimator__model__p": [1, 2]}, cv=2)
     assert outer.fit(X, y).best_estimator_.best_score_ > 0.8

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from support import replaced
 
 from skmohn import (
     DeltaOptions,
@@ -38,12 +39,6 @@ STRATEGIES = {
 def estimator(request):
     """One of the strategies, unfitted."""
     return clone(STRATEGIES[request.param])
-
-
-def replaced(values, index, value):
-    values = np.array(values, dtype=float)
-    values[index] = value
-    return values
 
 
 def refused(estimator, *args, match, error=ValueError, **kwargs):

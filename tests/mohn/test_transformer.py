@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, PolynomialFeatures
-from support import Callback
+from support import StopAfter
 
 from skmohn import MOHNRegressor, MOHNTransformer
 from skmohn.datasets import make_sparse_walsh
@@ -362,18 +362,6 @@ def test_threads_equal_serial(above):
     with parallel_config(backend="threading"):
         parallel = clone(above).set_params(n_jobs=2).fit(X, NUMBERS > 0.3)
     assert parallel.terms_ == above.terms_
-
-
-class StopAfter(Callback):
-    """Ask to stop after some models."""
-
-    def __init__(self, n):
-        self.n, self.shapes = n, []
-
-    def on_fit_task_end(self, estimator, context, *, X=None, fitted_estimator=None):
-        if context.task_name == "iteration":
-            self.shapes.append(fitted_estimator.transform(X).shape)
-        return len(self.shapes) >= self.n
 
 
 @pytest.mark.needs_sklearn("1.9", "callbacks")
