@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from skmohn._core._fitting import tick
 from skmohn._core._rows import row_slices
 from skmohn._core._tuned import tuned
 from skmohn.mohn._design.design import make_design
@@ -90,7 +91,9 @@ def fit_spike_slab(
     # `most_work` nanoseconds, by `seed`. The evidence is that of the best end. Inputs
     # are in [-1, 1], 0 where unknown, and y is not constant. Integer weights are
     # repeats, others inverse variances relative to a mean of 1.
+    tick()
     sample = _Standard.of(inputs, y, sample_weight, max_order)
+    tick()
     vamp = Vamp(
         sample.spectrum, sample.observed, sample.candidates.classes, sample.least_noise
     )
