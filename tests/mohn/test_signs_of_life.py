@@ -29,6 +29,7 @@ def events(monkeypatch):
     log(pursuit.Pursuit, "_propose")
     log(model_selection, "lasso_cv")
     log(model_selection, "Lasso")
+    log(spike_slab.Spectrum, "of")
     log(spike_slab, "Vamp")
     return events
 

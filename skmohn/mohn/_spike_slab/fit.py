@@ -91,7 +91,6 @@ def fit_spike_slab(
     # `most_work` nanoseconds, by `seed`. The evidence is that of the best end. Inputs
     # are in [-1, 1], 0 where unknown, and y is not constant. Integer weights are
     # repeats, others inverse variances relative to a mean of 1.
-    tick()
     sample = _Standard.of(inputs, y, sample_weight, max_order)
     tick()
     vamp = Vamp(
@@ -206,6 +205,7 @@ class _Standard(NamedTuple):
         n_inputs = inputs.shape[1]
         candidates, columns = standardize_columns(inputs, weight, max_order)
         target = np.sqrt(weight) * standard
+        tick()
         spectrum = Spectrum.of(columns)
         along = spectrum.vectors.T @ (columns @ target) / np.sqrt(spectrum.values)
         n_observed = float(count_observations(weight).sum())
