@@ -560,6 +560,9 @@ class Model(ABC):
         low, high = float(np.min(lower)), float(np.max(upper))
         return replace(self, y_min=max(self.y_min, low), y_max=min(self.y_max, high))
 
+    def release(self) -> None:  # noqa: B027 - most models have nothing to free
+        """Free large matrices, which are made again where they are needed."""
+
     def with_targets(self, y: NDArray[np.float64]) -> Self:
         """Let predictions reach further targets."""
         low, high = float(np.min(y)), float(np.max(y))

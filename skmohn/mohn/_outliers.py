@@ -9,6 +9,7 @@
 # Technometrics 22, 1980 (the mixture); Rousseeuw and Leroy, Robust regression and
 # outlier detection, Wiley, 1987 (residuals in units of one of their quantiles).
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -259,18 +260,23 @@ def leave_outliers_out(
 ) -> tuple[Fit, NDArray]:
     """Fit without the targets that are outliers; return the fit and their mask."""
     none = np.zeros(len(targets.y), dtype=bool)
-    fit, outliers = first, none
+    fit, outliers, length_of_first = first, none, math.inf
     for _ in range(_OUTLIERS.max_rounds):
         if fit.model is None or fit.solution.is_stopped:
             break
         found = targets.far_off(fit, outliers)
         if np.array_equal(found, outliers) or not found.any():
             break
+        # A factor of many rows is large: those of other fits are not kept meanwhile.
+        if fit is first:
+            length_of_first = first.length()
+            fit.model.release()
+        fit = first
         fit, outliers = solve(targets.read(without=found)), found
     if fit is first or fit.solution.is_stopped:
         return first, none
     length = fit.length() + targets.length_of(outliers, fit) + _OUTLIERS.min_gain
-    if first.length() < length:
+    if length_of_first < length:
         return first, none
     for skewed in targets.on_skewed_scales(first):
         if solve(skewed).length() < length:

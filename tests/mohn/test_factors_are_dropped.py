@@ -6,7 +6,7 @@ import weakref
 import numpy as np
 import pytest
 
-from skmohn.mohn import _strategies
+from skmohn.mohn import _outliers, _strategies
 from skmohn.mohn._gp import solve
 
 RNG = np.random.default_rng(0)
@@ -62,3 +62,52 @@ def test_models_of_one_fold_are_dropped_before_the_next(made):
     folds = [(np.arange(10), np.arange(10, 20)), (np.arange(10, 20), np.arange(10))]
     _strategies._fold_errors(fit, folds, Samples)
     assert counts == [1, 1]
+
+
+class CountedFit:
+    """A fit of a model that finds one more outlier each time."""
+
+    def __init__(self, alive, counts):
+        self.is_stopped = self.is_released = False
+        alive.add(self)
+        counts.append(sum(not one.is_released for one in alive))
+
+    # It is its own model and solution.
+    model = solution = property(lambda self: self)
+
+    def release(self):
+        self.is_released = True
+
+    def length(self):
+        return 100.0
+
+
+class FewTargets:
+    """Targets of which one more is found to be off in each round."""
+
+    y = np.zeros(5)
+
+    def far_off(self, fit, outliers):
+        return np.arange(5) < outliers.sum() + 1
+
+    def read(self, without):
+        return None
+
+    def length_of(self, outliers, fit):
+        return -100.0
+
+    def on_skewed_scales(self, first):
+        return ()
+
+
+def test_of_fits_without_outliers_one_factor_is_kept():
+    alive, counts = weakref.WeakSet(), []
+
+    def solve(samples):
+        return CountedFit(alive, counts)
+
+    first = solve(None)
+    fit, outliers = _outliers.leave_outliers_out(first, solve, FewTargets())
+    assert outliers.sum() == 3
+    assert fit is not first
+    assert counts == [1, 1, 1, 1]

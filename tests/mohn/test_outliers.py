@@ -222,7 +222,9 @@ def test_fits_without_outliers_save_five_nats(length, is_kept):
     outliers = np.arange(4) == 2
     first, second = (
         SimpleNamespace(
-            model=..., solution=SimpleNamespace(is_stopped=False), length=lambda n=n: n
+            model=SimpleNamespace(release=lambda: None),
+            solution=SimpleNamespace(is_stopped=False),
+            length=lambda n=n: n,
         )
         for n in (100.0, length)
     )

@@ -4,19 +4,41 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, cholesky, solve_triangular
 
-from skmohn._core._fitting import one_blas_thread, tick
-from skmohn._core._types import Term, lapack
+from skmohn._core._fitting import tick
+from skmohn._core._rows import row_slices
+from skmohn._core._tuned import tuned
+from skmohn._core._types import Term
+from skmohn.mohn._gp.cholesky import CholeskyFactor
 from skmohn.mohn._gp.marginal_likelihood import AggregatedData
 from skmohn.mohn._gp.sobol import PairVariance
 from skmohn.mohn._gp.weight_prior import Covariance
 from skmohn.mohn._table.rows import EncodedRows, members_of, pair_blocks
 from skmohn.mohn._table.variables import Variable
+
+
+@dataclass(frozen=True)
+class SinglePrecisionConstants:
+    """Factors of many rows in single precision."""
+
+    # Rows whose factor is in double precision, whatever the noise.
+    max_rows_double: int = tuned(2000, "cost")
+    # Least noise, relative to the norm of rounding errors. Of latent variances they are
+    # 3 % there.
+    min_noise_ratio: float = tuned(300.0, "rounding")
+    # Steps that make the dual coefficients those of double precision, and how large one
+    # is, relative to them, after which they are: the next would be its square.
+    max_refinements: int = tuned(2, "rounding")
+    small_refinement: float = tuned(1e-3, "rounding")
+
+
+_SINGLE = SinglePrecisionConstants()
+# Columns of a covariance that are multiplied together.
+_COLUMNS_AT_ONCE: Final = 64
 
 
 @dataclass(frozen=True)
@@ -36,21 +58,23 @@ class ExactPosterior:
     ) -> Self:
         """Condition the prior on a sample. O(n_rows^3)."""
         # `gram` is the covariance of the rows, which is overwritten; None computes it.
-        return cls._solve(covariance, sample, _factorise(covariance, sample, gram))
+        return cls._solve(covariance, sample, _factorize(covariance, sample, gram))
 
     @classmethod
     def _solve(
-        cls, covariance: Covariance, sample: AggregatedData, factor: NDArray[np.float64]
+        cls, covariance: Covariance, sample: AggregatedData, factor: CholeskyFactor
     ) -> Self:
-        alpha = cho_solve((factor, True), sample.target, check_finite=False)
+        alpha = factor.solve(sample.target)
+        if factor.is_single:
+            alpha = _refine(covariance, sample, factor, alpha)
         posterior = cls(covariance, sample, alpha)
         vars(posterior)["factor"] = factor
         return posterior
 
     @cached_property
-    def factor(self) -> NDArray[np.float64]:
-        """Lower triangle: Cholesky factor of the covariance of the targets."""
-        return _factorise(self.covariance, self.sample)
+    def factor(self) -> CholeskyFactor:
+        """Cholesky factor of the covariance of the targets."""
+        return _factorize(self.covariance, self.sample)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave what is made again: the factor alone grows as n_rows^2."""
@@ -67,18 +91,13 @@ class ExactPosterior:
         link = self._whiten(self.covariance.between(old, new))
         corner = self.covariance.between(new, new)
         corner.ravel()[:: len(corner) + 1] += more.noise(self.covariance.prior)
-        corner = cholesky(corner - link.T @ link, lower=True, check_finite=False)
-        n_old, n_all = len(old), len(old) + len(new)
-        factor = np.zeros((n_all, n_all), order="F")
-        factor[:n_old, :n_old] = self.factor
-        factor[n_old:, :n_old] = link.T
-        factor[n_old:, n_old:] = corner
+        factor = self.factor.extend(link, corner - link.T @ link)
         joined = self.sample.join(more)
         return ExactPosterior._solve(self.covariance, joined, factor)
 
     def log_evidence(self) -> float:
         """Log density of all targets."""
-        value = -np.sum(np.log(np.diagonal(self.factor)))
+        value = -self.factor.half_log_determinant()
         value -= 0.5 * len(self.alpha) * math.log(2.0 * math.pi)
         value *= self.sample.n_targets
         value -= 0.5 * float(np.vdot(self.sample.target, self.alpha))
@@ -162,8 +181,7 @@ class ExactPosterior:
     @cached_property
     def precisions(self) -> NDArray[np.float64]:
         """Inverse variances of targets given all others. O(n_rows^3)."""
-        inverse, _ = lapack.dtrtri(self.factor, lower=1)
-        return np.einsum("ij,ij->j", inverse, inverse)
+        return self.factor.inverse_diagonal()
 
     def precision(self, index: NDArray[np.intp]) -> NDArray[np.float64]:
         """Inverse variances of some targets given all others. O(n_rows^2) each."""
@@ -187,13 +205,12 @@ class ExactPosterior:
         alpha = self.alpha if targets is None else self.solve(targets)
         group = self.sample.rows.group
         if group is not None:
-            inverse, _ = lapack.dtrtri(self.factor, lower=1)
-            return leave_groups_out(alpha, group, inverse)
+            return leave_groups_out(alpha, group, self.factor.inverse())
         return (alpha.T / self.precisions).T, 1.0 / self.precisions
 
     def solve(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
         """Inverse covariance of the targets times columns."""
-        return cho_solve((self.factor, True), columns, check_finite=False)
+        return self.factor.solve(columns)
 
     def squares(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
         """``u' K^-1 u`` of columns, K being the covariance of the targets."""
@@ -201,7 +218,7 @@ class ExactPosterior:
         return np.einsum("dj,dj->j", known, known)
 
     def _whiten(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
-        return solve_triangular(self.factor, columns, lower=True, check_finite=False)
+        return self.factor.whiten(columns)
 
 
 def leave_groups_out(
@@ -223,18 +240,77 @@ def leave_groups_out(
     return residual, variance
 
 
-# With more threads a factor that is made again would differ in its last bits.
-@one_blas_thread
-def _factorise(
+def _factorize(
     covariance: Covariance,
     sample: AggregatedData,
     gram: NDArray[np.float64] | None = None,
+) -> CholeskyFactor:
+    """Factor of the covariance of the targets; `gram` is that of the function."""
+    noise = sample.noise(covariance.prior)
+    dtype = _precision_for(covariance, sample)
+
+    def columns(part: slice) -> NDArray[Any]:
+        if gram is None:
+            own = _columns(covariance, sample.rows, part, dtype)
+        else:
+            own = np.ascontiguousarray(gram[part.start :, part])
+        own.ravel()[:: own.shape[1] + 1][: own.shape[1]] += noise[part].astype(
+            own.dtype
+        )
+        return own
+
+    return CholeskyFactor.factorize(len(sample), columns)
+
+
+def _columns(
+    covariance: Covariance, rows: EncodedRows, part: slice, dtype: type
+) -> NDArray[Any]:
+    """Covariances of some rows with themselves and all after."""
+    if part.stop - part.start == len(rows):
+        return covariance.between(rows, rows, dtype)
+    after = rows.take(slice(part.start, None))
+    return covariance.between(after, rows.take(part), dtype)
+
+
+def _precision_for(covariance: Covariance, sample: AggregatedData) -> type:
+    """Precision of a factor: single where there are many rows and much noise."""
+    if len(sample) <= _SINGLE.max_rows_double:
+        return np.float64
+    # Rounding errors are like a random matrix, of which this is the norm.
+    size = np.mean(covariance.own(sample.rows)) * math.sqrt(len(sample))
+    error = np.finfo(np.float32).eps * size
+    least = np.min(sample.noise(covariance.prior))
+    return np.float32 if least >= _SINGLE.min_noise_ratio * error else np.float64
+
+
+def _refine(
+    covariance: Covariance,
+    sample: AggregatedData,
+    factor: CholeskyFactor,
+    alpha: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    tick()
-    K = covariance.between(sample.rows, sample.rows) if gram is None else gram
-    K.ravel()[:: len(K) + 1] += sample.noise(covariance.prior)
-    # The transpose of a symmetric matrix, in LAPACK's order, is factored in place.
-    return cholesky(K.T, lower=True, overwrite_a=True, check_finite=False)
+    """Dual coefficients in double precision, from those of a factor in single."""
+    for _ in range(_SINGLE.max_refinements):
+        step = factor.solve(sample.target - _multiply(covariance, sample, alpha))
+        alpha = alpha + step
+        if np.abs(step).max() <= _SINGLE.small_refinement * np.abs(alpha).max():
+            break
+    return alpha
+
+
+def _multiply(
+    covariance: Covariance, sample: AggregatedData, alpha: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Covariance of the targets times columns, in double precision."""
+    product = (sample.noise(covariance.prior) * alpha.T).T
+    # Beside a factor there is hardly room for more than some columns.
+    for part in row_slices((len(sample), len(sample)), _COLUMNS_AT_ONCE):
+        tick()
+        own = _columns(covariance, sample.rows, part, np.float64)
+        width = own.shape[1]
+        product[part.start :] += own @ alpha[part]
+        product[part] += own[width:].T @ alpha[part.stop :]
+    return product
 
 
 def draw_normal(

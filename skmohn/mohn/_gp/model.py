@@ -317,6 +317,10 @@ class GPModel(Model):
             stds[part] = np.sqrt(variances)
         return self.y_std * means, self.y_std * stds
 
+    def release(self) -> None:
+        """Free the factor."""
+        vars(self.posterior).pop("factor", None)
+
     def function_variance(self, variables: list[Variable] | None = None) -> float:
         """Variance of the standardized posterior mean over variables, unclipped."""
         # On inputs of -1 and +1 it is the sum of the squares of all weights but the
@@ -623,6 +627,7 @@ def _is_exact(n_rows: int, memory_budget: float, is_inverted: bool = False) -> b
 
 def _exact_bytes(n_rows: int) -> float:
     """Bytes of a covariance, which the factor overwrites, and of some of its rows."""
+    # The factor of many rows is in panels, which take about half of it.
     return 8.0 * 1.2 * n_rows**2
 
 

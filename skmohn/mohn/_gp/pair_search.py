@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
 from skmohn._core._fitting import tick
@@ -125,7 +124,7 @@ def _score(posterior: ExactPosterior, members: tuple[Member, Member]) -> float:
     """Slope of the evidence in the variance of a pair, in its standard errors."""
     first, second = (m.features(posterior.sample.rows) for m in members)
     columns = (first[:, :, None] * second[:, None, :]).reshape(len(first), -1)
-    known = solve_triangular(posterior.factor, columns, lower=True, check_finite=False)
+    known = posterior.factor.whiten(columns)
     information = known.T @ known
     score = np.sum((columns.T @ posterior.alpha) ** 2) - np.trace(information)
     return float(score / math.sqrt(2.0 * np.sum(information**2) + 1e-300))

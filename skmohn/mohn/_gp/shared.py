@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from skmohn.mohn._gp.cholesky import CholeskyFactor
 from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._gp.marginal_likelihood import AggregatedData
 from skmohn.mohn._gp.weight_prior import Covariance
@@ -62,8 +63,7 @@ class SharedFactor:
         self,
         covariance: Covariance,
         sample: AggregatedData,  # its rows and noise are those of all targets
-        # (n_rows, n_rows); its Cholesky factor; None: computed at first use.
-        lower: NDArray[np.float64] | None = None,
+        lower: CholeskyFactor | None = None,  # None: computed at first use
     ) -> None:
         self.covariance = covariance
         # The targets are not part of it.
@@ -73,7 +73,7 @@ class SharedFactor:
             self.lower = lower
 
     @cached_property
-    def lower(self) -> NDArray[np.float64]:
+    def lower(self) -> CholeskyFactor:
         """Cholesky factor."""
         return ExactPosterior.condition(self.covariance, self.sample).factor
 
@@ -114,7 +114,7 @@ class TargetPosterior(ExactPosterior):
     index: int  # of the target
 
     @cached_property
-    def factor(self) -> NDArray[np.float64]:
+    def factor(self) -> CholeskyFactor:
         """Shared Cholesky factor."""
         return self.shared.lower
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._tuned import tuned
-from skmohn._core._types import Term, lapack
+from skmohn._core._types import Term
 from skmohn.mohn._design.terms import choice_length, log_comb
 from skmohn.mohn._gp.exact import ExactPosterior, leave_groups_out
 from skmohn.mohn._gp.weight_prior import Covariance, parity
@@ -160,7 +160,7 @@ class _PosteriorUpdate:
         """Leave-one-out means and variances, see `ExactPosterior.leave_one_out`."""
         group = self.sample.rows.group
         if group is not None:
-            root, _ = lapack.dtrtri(self.posterior.factor, lower=1)
+            root = self.posterior.factor.inverse()
             return leave_groups_out(self.alpha, group, root, self.less)
         precision = self.posterior.precisions - np.sum(self.less**2, axis=1)
         return self.alpha / precision, 1.0 / precision

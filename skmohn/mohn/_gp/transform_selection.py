@@ -412,7 +412,7 @@ class _Part(NamedTuple):
         # Targets may be all equal here.
         spread = np.maximum(squares / n_observed, np.finfo(float).tiny)
         # Log determinant: of the rows, and of what samples differ by in each.
-        level = -np.sum(np.log(np.diagonal(posterior.factor)))
+        level = -posterior.factor.half_log_determinant()
         level -= 0.5 * (posterior.sample.count - 1.0) @ np.log(noise)
         of_rows = (rows @ y) / total
         unit = power_of_two_scale(of_rows)

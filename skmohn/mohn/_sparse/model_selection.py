@@ -22,7 +22,7 @@ from scipy.stats import sem
 from sklearn.linear_model import Lasso
 from sklearn.model_selection import GroupKFold
 
-from skmohn._core._fitting import last_of
+from skmohn._core._fitting import last_of, tick
 from skmohn._core._sklearn import lasso_cv
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
@@ -296,6 +296,7 @@ def _shrink(
     n_jobs: int | None,
 ) -> SelectedModel:
     """Lasso on the sets of order one and two and the most significant higher ones."""
+    tick()
     n = design.n_features
     terms: list[Term] = [(i,) for i in range(n)]
     if path.control.max_order > 1:
@@ -311,6 +312,7 @@ def _shrink(
     fixed: dict[str, Any] = {"random_state": 0}
     search = lasso_cv(**_LASSO_PATH, **fixed, cv=folds, n_jobs=n_jobs)
     search.fit(columns, y, sample_weight=design.weights)
+    tick()
     options: dict[str, Any] = {"tol": 1e-10, "warm_start": True}
     options["max_iter"] = _LASSO_PATH["max_iter"]
     final = Lasso(search.alpha_, **options, **fixed)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skmohn._core._fitting import last_of
+from skmohn._core._fitting import last_of, tick
 from skmohn._core._rows import row_slices
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
@@ -213,6 +213,7 @@ class Pursuit:
 
     def _look(self) -> Generator[float, None, list[Term]]:
         """Propose weights, from all pairs if none is significant; yield costs."""
+        tick()
         pairs = self.frontier.pairs
         if pairs is not None and pairs.is_empty:
             yield from self._rescan(pairs)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from skmohn._core._fitting import tick
 from skmohn._core._rows import row_slices
 from skmohn._core._tuned import tuned
 from skmohn.mohn._design.design import make_design
@@ -91,6 +92,7 @@ def fit_spike_slab(
     # are in [-1, 1], and y is not constant. Integer weights are
     # repeats, others inverse variances relative to a mean of 1.
     sample = _Standard.of(inputs, y, sample_weight, max_order)
+    tick()
     vamp = Vamp(
         sample.spectrum, sample.observed, sample.candidates.classes, sample.least_noise
     )
@@ -203,6 +205,7 @@ class _Standard(NamedTuple):
         n_inputs = inputs.shape[1]
         candidates, columns = standardize_columns(inputs, weight, max_order)
         target = np.sqrt(weight) * standard
+        tick()
         spectrum = Spectrum.of(columns)
         along = spectrum.vectors.T @ (columns @ target) / np.sqrt(spectrum.values)
         n_observed = float(count_observations(weight).sum())

@@ -20,9 +20,9 @@ class RowBlockConstants:
     """Blocks of rows."""
 
     n_rows: int = tuned(2048, "cost")
-    # Pairs of rows with others that are compared together: 32 MB of covariances. A
+    # Pairs of rows with others that are compared together: 8 MB of covariances. A
     # block has whole multiples of so many rows, by which products are blocked, too.
-    n_pairs: int = tuned(2**22, "cost")
+    n_pairs: int = tuned(2**20, "cost")
     multiple: int = tuned(64, "cost")
     # Values of a table whose rows are coded together: 16 MB of inputs.
     n_coded_values: int = tuned(2**21, "cost")
