@@ -77,7 +77,7 @@ def test_equal_rows_support_each_other(n_missing):
     X[rng.permutation(100)[:n_missing]] = None
     model = MOHNRegressor(random_state=0).fit(X, y)
     predicted = model.predict(np.array([[name] for name in means], dtype=object))
-    assert_allclose(predicted, [*means.values()], atol=0.05)
+    assert_allclose(predicted, [*means.values()], atol=0.1)
 
 
 def test_an_extreme_target_says_little_of_other_rows():
