@@ -255,9 +255,7 @@ def read_training_data(
     coding = learn_coding(samples.table, n_categories, one_hot, most_levels, is_coded)
     if coding.categoricals and is_regression and not is_dense:
         _refuse_categories(coding, names, settings.strategy)
-    coded = encode(coding, _mark_far(coding, samples.table, names), as_bytes=as_bytes)
-    if not isinstance(samples.table, Genotypes):
-        coding, coded = coding.center_missing(coded, samples.weights.sample_weight)
+    coding, coded = _encode(coding, samples, names, as_bytes)
     held = _encode_held(coding, validation, held_weight, columns)
     start, earlier_model = _read_earlier(earlier, coding, settings.max_order)
     return samples.weights.describe(
@@ -333,6 +331,17 @@ def _mark_far(coding: InputCoding, table: Any, names: Sequence[str]) -> Any:
         where = [f"column {name}" for name in names]
         warn_of_lone(table, mask_remote(table, is_far), where, AS_MISSING)
     return marked
+
+
+def _encode(
+    coding: InputCoding, samples: "_Samples", names: Sequence[str], as_bytes: bool
+) -> tuple[InputCoding, EncodedRows]:
+    """Rows of a fit, encoded, and the coding with the centers of its columns."""
+    table = samples.table
+    rows = encode(coding, _mark_far(coding, table, names), as_bytes=as_bytes)
+    if isinstance(table, Genotypes):
+        return coding, rows
+    return coding.center_missing(rows, samples.weights.sample_weight)
 
 
 def _encode_held(
