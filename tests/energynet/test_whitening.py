@@ -58,7 +58,8 @@ def test_a_wild_number_says_nothing_of_other_rows(wild):
     found, expected = (Whitening.learn(rows, np.arange(3), 0) for rows in (table, near))
     assert_allclose(found.powers.power, expected.powers.power)
     rest = np.delete(np.arange(len(X)), 7)
-    assert_allclose(found.forward(X[rest]), expected.forward(X[rest]))
+    # Of standard deviation 1, by powers that are found to half of the digits.
+    assert_allclose(found.forward(X[rest]), expected.forward(X[rest]), atol=1e-7)
 
 
 def net(**parameters):
