@@ -28,6 +28,8 @@ class CompletionConstants:
 
 
 _COMPLETIONS = CompletionConstants()
+# Of the values that stand for all.
+_PROBABILITIES = (np.arange(_COMPLETIONS.max_values) + 0.5) / _COMPLETIONS.max_values
 
 
 class EmpiricalValues(NamedTuple):
@@ -125,7 +127,8 @@ class MissingInputs:
         categories = np.tile(rows.categories[i], (len(ways), 1))
         for index, way in zip(indices.tolist(), ways.T, strict=True):
             if index >= n_inputs:
-                categories[:, index - n_inputs] = way
+                known = self._categories_of(index - n_inputs)
+                categories[:, index - n_inputs] = known[way]
             elif index not in self.numbers:
                 inputs[:, index] = 2 * way - 1
             else:
@@ -135,10 +138,18 @@ class MissingInputs:
                     categories[:, values.categorical] = values.categories[way]
         return EncodedRows(inputs, categories)
 
+    def _categories_of(self, categorical: int) -> NDArray[np.intp]:
+        """Categories of a categorical, equally probable: frequent ones repeat."""
+        alphabet = self.alphabets[categorical]
+        if alphabet.frequencies is None:
+            return np.arange(alphabet.size)
+        upto = np.cumsum(alphabet.probability)
+        return np.searchsorted(upto, _PROBABILITIES * upto[-1])
+
     def _n_values(self, index: int, n_inputs: int) -> int:
         """Number of values of an input, or of categories of a categorical."""
         if index >= n_inputs:
-            return self.alphabets[index - n_inputs].size
+            return len(self._categories_of(index - n_inputs))
         return len(self.numbers[index].inputs) if index in self.numbers else 2
 
 
@@ -157,11 +168,8 @@ def _numbers(
             continue
         known = np.flatnonzero(~unknown[:, i])
         known = known[np.argsort(rows.inputs[known, i], kind="stable")]
-        probabilities = (
-            np.arange(_COMPLETIONS.max_values) + 0.5
-        ) / _COMPLETIONS.max_values
         upto = np.cumsum(weight[known])
-        chosen = known[np.searchsorted(upto, probabilities * upto[-1])]
+        chosen = known[np.searchsorted(upto, _PROBABILITIES * upto[-1])]
         categorical = categoricals.get(column)
         categories = (
             None if categorical is None else rows.categories[chosen, categorical]

@@ -275,7 +275,7 @@ class MOHNRegressor(
     products as they are, so the model is multilinear unless `GPOptions.numeric` adds
     levels. Dates, times and durations count as seconds. Constant columns are ignored.
     NaN means missing: the prediction is the mean over the values it could have, those
-    of its column in `fit`; all categories are equally probable.
+    of its column in `fit`.
 
     Models of noisy targets do not extrapolate far: beyond the ranges of numeric columns
     in `fit`, predictions stay within the bounds that the weights allow there, and those

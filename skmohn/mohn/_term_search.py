@@ -76,8 +76,9 @@ def expand_rows(rows: EncodedRows, coding: InputCoding) -> NDArray:
     if isinstance(rows.inputs, Planes | UncodedInputs):  # in the place of an array
         return rows.inputs
     blocks = [rows.inputs]
-    for categorical, (size, _) in enumerate(coding.plain_alphabets):
-        known = np.vstack([2.0 * np.eye(size) - 1.0, np.full(size, 2.0 / size - 1.0)])
+    for categorical, alphabet in enumerate(coding.plain_alphabets):
+        of_each = np.vstack([np.eye(alphabet.size), alphabet.probability])
+        known = 2.0 * of_each - 1.0
         blocks.append(known[rows.categories[:, categorical]])
     inputs = np.hstack(blocks) if len(blocks) > 1 else rows.inputs
     if not coding.has_numeric and are_signs(inputs):

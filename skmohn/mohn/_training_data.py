@@ -368,7 +368,7 @@ def _refuse_weights(table: NDArray | Genotypes) -> None:
 def _refuse_categories(
     coding: InputCoding, names: Sequence[str], strategy: str
 ) -> NoReturn:
-    (column,), (size, _) = coding.categoricals[0], coding.alphabets[0]
+    (column,), (size, *_) = coding.categoricals[0], coding.alphabets[0]
     raise ValueError(
         f"column {names[column]} has {size} categories, but "
         f"strategy={strategy!r} takes only two: use "

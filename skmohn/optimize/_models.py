@@ -379,7 +379,7 @@ def _states_of(
     states: dict[int, Any] = {
         j: own[:1] if is_constant[j] else own for j, own in enumerate(ends)
     }
-    for group, (size, _) in zip(coding.categoricals, coding.alphabets, strict=True):
+    for group, (size, *_) in zip(coding.categoricals, coding.alphabets, strict=True):
         first, *others = group
         if first in coding.thresholds:
             if kinds is not None:

@@ -10,8 +10,9 @@ from numpy.testing import assert_allclose
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
-from skmohn import GPOptions, MOHNRegressor
+from skmohn import GPOptions, MOHNClassifier, MOHNRegressor
 from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._missing_inputs import MissingInputs
 from skmohn.mohn._table.coding import InputCoding
@@ -101,6 +102,43 @@ def test_rare_flags_and_skewed_numbers_are_learned_beside_missing_values(strateg
     model = MOHNRegressor(strategy, random_state=0).fit(X, y)
     ridge = make_pipeline(SimpleImputer(), RidgeCV(np.logspace(-3, 3, 13))).fit(X, y)
     assert model.score(X_new, y_new) > ridge.score(X_new, y_new) - 0.03
+
+
+def make_frequent(n_rows, fraction, seed):
+    """Categories of which four rows in five have the same, and some missing values."""
+    rng = np.random.default_rng(seed)
+    codes = rng.choice(5, (n_rows, 3), p=[0.8, 0.05, 0.05, 0.05, 0.05])
+    effects = np.random.default_rng(0).normal(size=(3, 5))
+    y = effects[np.arange(3), codes].sum(axis=1) + 0.2 * rng.standard_normal(n_rows)
+    X = np.array(list("abcde"), dtype=object)[codes]
+    X[rng.random(X.shape) < fraction] = None
+    return X, y
+
+
+@pytest.mark.parametrize("fraction", [0.05, 0.2])
+def test_frequent_categories_are_likelier_where_they_are_missing(fraction):
+    X, y = make_frequent(200, fraction, 1)
+    X_new, y_new = make_frequent(2000, fraction, 2)
+    model = MOHNRegressor(random_state=0).fit(X, y)
+    commonest = SimpleImputer(strategy="most_frequent", missing_values=None)
+    ridge = make_pipeline(commonest, OneHotEncoder(), RidgeCV()).fit(X, y)
+    assert model.score(X_new, y_new) > ridge.score(X_new, y_new) - 0.02
+    _, std = model.predict(X_new, return_std=True)
+    error = np.sqrt(np.mean((y_new - model.predict(X_new)) ** 2))
+    assert np.sqrt(np.mean(std**2)) == pytest.approx(error, rel=0.2)
+
+
+@pytest.mark.parametrize("estimator", [MOHNRegressor, MOHNClassifier])
+def test_contributions_add_up_where_a_category_is_missing(estimator):
+    X, y = make_frequent(150, 0.1, 0)
+    model = estimator(random_state=0).fit(X, y if estimator is MOHNRegressor else y > 0)
+    row = np.array(["a", None, "c"], dtype=object)
+    total = model.explain(row)["contribution"].sum()
+    if estimator is MOHNRegressor:
+        (value,) = model.predict([row])
+    else:  # log-odds of the class that is likelier
+        value = np.ptp(model.predict_log_proba([row]))
+    assert total == pytest.approx(float(value), rel=1e-6)
 
 
 def test_weights_of_rows_count_in_the_means_of_columns():

@@ -110,7 +110,7 @@ def test_products_of_categories_sum_to_the_mean():
     rng = np.random.default_rng(0)
     inputs = rng.choice([-1.0, 1.0], (80, 3))
     alphabets = Categorical(4), Categorical(3, is_ordered=True)
-    categories = np.column_stack([rng.integers(0, size, 80) for size, _ in alphabets])
+    categories = np.column_stack([rng.integers(0, size, 80) for size, *_ in alphabets])
     y = inputs[:, 0] * (categories[:, 0] == 2) + categories[:, 1] + inputs[:, 1]
     categories[0] = 4, 3  # unknown
     model = fit_gp(EncodedRows(inputs, categories), y, alphabets=alphabets)
@@ -144,7 +144,10 @@ def test_pairs_of_columns_that_matter_are_found_and_written_as_products():
         EncodedRows(inputs[:200], categories[:200]), y[:200], alphabets=alphabets
     )
     found = {pair.members for pair in model.covariance.pairs}
-    expected = (Member(0, 4), Member(1, 5)), (Member(0, 0), Member(2, 4))
+    expected = (
+        (Member(0, Categorical(4)), Member(1, Categorical(5))),
+        (Member(0), Member(2, Categorical(4))),
+    )
     assert found == set(expected)
     rows = EncodedRows(inputs[200:], categories[200:])
     mean = model.predictive_mean(rows, clip=False)
@@ -183,7 +186,7 @@ def test_levels_have_no_pairs():
     alphabets = Categorical(4, is_ordered=True), Categorical(5), Categorical(4)
     y = f + 0.2 * rng.standard_normal(200)
     model = fit_gp(EncodedRows(inputs, categories), y, alphabets=alphabets)
-    levels = Member(0, 4)
+    levels = Member(0, Categorical(4))
     assert not any(levels in pair.members for pair in model.covariance.pairs)
 
 

@@ -33,7 +33,13 @@ CATEGORIES = (Categorical(3), Categorical(4))
 LEVELS = (Categorical(3), Categorical(4, True))
 # Categoricals that are alike have another between them.
 ALIKE = (Categorical(3, True), Categorical(4), Categorical(3, True))
-OF_SITES = {"categories": CATEGORIES, "levels": LEVELS, "alike": ALIKE}
+FREQUENT = (Categorical(3, False, (0.8, 0.15, 0.05)), Categorical(3))
+OF_SITES = {
+    "categories": CATEGORIES,
+    "levels": LEVELS,
+    "alike": ALIKE,
+    "frequent": FREQUENT,
+}
 KINDS = ["signs", "unknown", "fractional", *OF_SITES]
 
 
@@ -116,6 +122,23 @@ def test_covariance_is_the_sum_over_all_weights(kind):
     assert_allclose(covariance.all_weights()[places], variances, rtol=1e-12)
 
 
+@pytest.mark.parametrize("pairs", [False, True])
+def test_an_unknown_category_is_the_mean_by_frequencies(pairs):
+    rows, alphabets = make_rows("frequent")
+    members = [Member(k, alphabet) for k, alphabet in enumerate(alphabets)]
+    own = (PairVariances((Member(0), members[0]), 0.6), PairVariances((*members,), 0.8))
+    covariance = Covariance(
+        make_prior(alphabets), alphabets, pairs=own if pairs else ()
+    )
+    for k, alphabet in enumerate(alphabets):
+        categories = np.repeat(rows.categories[:1], 4, axis=0)
+        categories[:, 1 - k] = 1
+        categories[:, k] = [0, 1, 2, 3]
+        each = EncodedRows(np.repeat(rows.inputs[:1], 4, axis=0), categories)
+        *known, unknown = covariance.between(each, rows)
+        assert_allclose(unknown, alphabet.probability @ known, rtol=1e-12)
+
+
 def test_two_valued_inputs_make_an_exponential():
     rows, _ = make_rows("signs")
     prior = make_prior()
@@ -128,8 +151,8 @@ def test_two_valued_inputs_make_an_exponential():
 
 
 PAIRS = (
-    PairVariances((Member(0, 0), Member(0, 3)), 0.6),
-    PairVariances((Member(0, 3), Member(1, 4)), 0.8),
+    PairVariances((Member(0), Member(0, Categorical(3))), 0.6),
+    PairVariances((Member(0, Categorical(3)), Member(1, Categorical(4))), 0.8),
 )
 
 

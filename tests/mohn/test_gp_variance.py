@@ -37,7 +37,7 @@ def by_definition(values):
 
 def grid(ends, alphabets):
     """All combinations of two values of each input and all categories."""
-    places = [(-end, end) for end in ends] + [range(n) for n, _ in alphabets]
+    places = [(-end, end) for end in ends] + [range(n) for n, *_ in alphabets]
     rows = np.array(list(itertools.product(*places)))
     return EncodedRows(rows[:, : len(ends)], rows[:, len(ends) :].astype(int))
 
@@ -48,7 +48,7 @@ def draw(n_rows, n_inputs, alphabets, n_real, rng):
     # The ends of a range are among its values.
     inputs[5:, :n_real] = rng.uniform(-1.0, 1.0, (n_rows - 5, n_real))
     inputs[rng.random(inputs.shape) < 0.1] = 0.0
-    categories = [rng.integers(0, n + 1, n_rows) for n, _ in alphabets]
+    categories = [rng.integers(0, n + 1, n_rows) for n, *_ in alphabets]
     categories = np.array(categories, dtype=int).reshape(len(alphabets), n_rows)
     return EncodedRows(inputs, categories.T)
 
@@ -64,10 +64,8 @@ def make_covariance(n_inputs, alphabets, rng):
 
 def all_pairs(n_inputs, alphabets):
     """A pair of an input with each unordered categorical, and all pairs of these."""
-    members = [
-        Member(k, n) for k, (n, is_ordered) in enumerate(alphabets) if not is_ordered
-    ]
-    pairs = [(Member((k + 1) % n_inputs, 0), m) for k, m in enumerate(members)]
+    members = [Member(k, a) for k, a in enumerate(alphabets) if not a.is_ordered]
+    pairs = [(Member((k + 1) % n_inputs), m) for k, m in enumerate(members)]
     pairs += itertools.combinations(members, 2)
     return tuple(PairVariances(both, 0.4 + k) for k, both in enumerate(pairs))
 
@@ -91,7 +89,7 @@ def test_pair_sums_equal_enumeration(alphabets, n_real):
         values.reshape([2] * 5 + sizes_of(alphabets))
     )
     variables = [make_input(i, size) for i, size in enumerate(spread)]
-    variables += [make_categorical(k, n) for k, (n, _) in enumerate(alphabets)]
+    variables += [make_categorical(k, n) for k, (n, *_) in enumerate(alphabets)]
     found = PairVariance(covariance, rows, alpha, variables)
     assert found.variance() == pytest.approx(variance)
     assert_allclose(found.first_order(), first)
@@ -289,7 +287,7 @@ def test_pair_sums_over_skewed_variables(unknown):
     inputs[rng.random(inputs.shape) < unknown] = 0.0
     rows = EncodedRows(inputs, rng.integers(0, [4, 3], (30, 2)))
     covariance, alpha = make_covariance(4, alphabets, rng), rng.standard_normal(30)
-    levels_and_categories = [PairVariances((Member(2, 0), Member(0, 3)), 0.9)]
+    levels_and_categories = [PairVariances((Member(2), Member(0, Categorical(3))), 0.9)]
     covariance = replace(
         covariance,
         terms=((0,), (1, 2), (0, 1, 3), (0, 3)),

@@ -37,10 +37,11 @@ class ProductSum(NamedTuple):
     # (n_inputs, n_products); factors of each input at -1; linear in between.
     low: np.ndarray
     high: np.ndarray  # the same at +1
-    # (n_categories, n_products); factors of each categorical, by its category.
+    # (n_categories + 1, n_products); factors of each categorical, by its category, the
+    # last of an unknown one.
     tables: list
     slopes: np.ndarray  # (n_inputs,); what each input adds at +1, and takes at -1
-    steps: list  # (n_categories,); what each categorical adds, by its category
+    steps: list  # (n_categories + 1,); what each categorical adds, by its category
     constant: float  # added to the sum
 
     def scale(self, factor: float, constant: float) -> Self:
@@ -58,12 +59,11 @@ class ProductSum(NamedTuple):
         # games, Management Science 18, 1972): the value of an input is the mean of what
         # it changes where each other one is known with probability t, over t from 0 to
         # 1. In t a product is a polynomial.
-        unknown = [np.mean(table, axis=0) for table in self.tables]
+        unknown = [np.mean(table[:-1], axis=0) for table in self.tables]
         known, steps = list(unknown), np.zeros(len(unknown))
         columns = zip(rows.categories[0].tolist(), self.tables, self.steps, strict=True)
         for k, (category, table, step) in enumerate(columns):
-            if category < len(table):
-                known[k], steps[k] = table[category], step[category] - np.mean(step)
+            known[k], steps[k] = table[category], step[category] - np.mean(step[:-1])
         middle = (self.low + self.high) / 2.0
         at_row = middle + rows.inputs[0][:, None] * (self.high - self.low) / 2.0
         shape = -1, len(self.coef)

@@ -361,21 +361,23 @@ class _Coder:
         self._others, self._usable = others, coding.usable.tolist()
         numbered = coding.without_levels() if others is None else coding
         pairs = zip(numbered.categoricals, numbered.alphabets, strict=True)
-        # Columns, size and number of each category.
+        # Columns, categorical and number of each category.
         self._categories = [
-            (columns, size, k) for columns, (size, _) in pairs for k in range(size)
+            (columns, alphabet, k)
+            for columns, alphabet in pairs
+            for k in range(alphabet.size)
         ]
 
     def code(self, member: int) -> Expression:
         """Coded input, or one of a category."""
         if member < len(self._usable):
             return self._code_input(self._usable[member])
-        columns, size, category = self._categories[member - len(self._usable)]
+        columns, alphabet, category = self._categories[member - len(self._usable)]
         others, unknown = self._others, self._others
         if others is None or unknown is None:
-            others, unknown = -1.0, 2.0 / size - 1.0
+            others, unknown = -1.0, 2.0 * float(alphabet.probability[category]) - 1.0
         cases: list[tuple[Condition, Expression]] = []
-        for k, condition in self._conditions(columns, size, category):
+        for k, condition in self._conditions(columns, alphabet.size, category):
             if k == category or others != unknown:
                 cases.append((condition, Number(1.0 if k == category else others)))
         return Piecewise(tuple(cases), Number(unknown))

@@ -99,7 +99,7 @@ def _even_prior(
     mean = weight @ rows.inputs / total
     of_inputs = weight @ (rows.inputs - mean) ** 2 / total
     of_categoricals = np.zeros(len(alphabets))
-    for k, (size, is_ordered) in enumerate(alphabets):
+    for k, (size, is_ordered, _) in enumerate(alphabets):
         if not is_ordered:
             counts = np.bincount(rows.categories[:, k], weight, size + 1)[:size]
             of_categoricals[k] = 1.0 - np.sum((counts / max(counts.sum(), 1e-300)) ** 2)

@@ -18,11 +18,11 @@
 # categories are the case above with 2 a = b_1 + b_2. Where categories have an order,
 # the factor is exp(-b_l - b_l') for neighbors and the product of the steps between them
 # for others: that of a thermometer code, an input for each step. Unknown categories are
-# averages over all categories, exactly.
+# averages over all categories by their probabilities, exactly.
 
 from __future__ import annotations
 
-from functools import cache, cached_property
+from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -363,7 +363,7 @@ class _Side:
     ) -> NDArray[np.float64]:
         """Sums of two matrices by the categories of pairs of rows, tables for each."""
         n_categoricals, n_categories = self._sizes[i]
-        indices = n_categoricals, n_categories + 1
+        indices = n_categoricals, n_categories + 2
         row = np.empty((*indices, 2), folded.dtype)
         sums = np.zeros((*indices, indices[1], 2))
         categories = np.ascontiguousarray(self.categories[i].T)
@@ -378,6 +378,8 @@ class CategoricalGroup(NamedTuple):
     # (n_categoricals, n_categories), int; positions among all rates.
     indices: np.ndarray
     is_ordered: bool
+    # (n_categoricals, n_categories); of unknown categories.
+    probabilities: np.ndarray
 
 
 def _split_inputs(
@@ -397,43 +399,44 @@ def find_alike(alphabets: tuple[Categorical, ...]) -> list[CategoricalGroup]:
     first = np.cumsum([0, *sizes_of(alphabets)])
     found = {}
     for i, alphabet in enumerate(alphabets):
-        found.setdefault(alphabet, []).append(i)
+        found.setdefault(alphabet[:2], []).append(i)
     return [
         CategoricalGroup(
             np.array(categoricals),
-            np.add.outer(first[categoricals], np.arange(alphabet.size)),
-            alphabet.is_ordered,
+            np.add.outer(first[categoricals], np.arange(size)),
+            is_ordered,
+            np.array([alphabets[i].probability for i in categoricals]),
         )
-        for alphabet, categoricals in found.items()
+        for (size, is_ordered), categoricals in found.items()
     ]
 
 
 class _AlikeTables:
     """Factors between the categories of categoricals with the same alphabet."""
 
-    # A categorical of L categories has L + 1 rows; the last one is the average of all
-    # categories.
+    # A categorical of L categories has L + 2 rows: the last but one is that of an
+    # unknown category, the last one the average of all.
 
     def __init__(self, rates: NDArray[np.float64], alike: CategoricalGroup) -> None:
         self.indices, self.is_ordered = alike.indices, alike.is_ordered
         self._plain = np.exp(-_distances(rates[self.indices], self.is_ordered))
-        self._average = _averaging(self.indices.shape[1])
-        self._deviation = self._average - self._average[-1]
-        # (n_categoricals, n_places, n_places); with ``n_places = n_categories + 1``.
-        self.factors = self._average @ self._plain @ self._average.T
+        self._average = _averaging(alike.probabilities)
+        self._deviation = self._average - self._average[:, -1:]
+        # (n_categoricals, n_places, n_places); with ``n_places = n_categories + 2``.
+        self.factors = _congruent(self._average, self._plain)
         self._mean = self.factors[:, -1:, -1:]
         # The same less their means.
-        self.centered = self._deviation @ self._plain @ self._deviation.T / self._mean
+        self.centered = _congruent(self._deviation, self._plain) / self._mean
 
     def slope(
         self, on_factors: NDArray[np.float64], on_centered: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Gradient in the rates from those in the entries of both tables."""
-        average, deviation = self._average, self._deviation
-        upper = average.T @ on_factors @ average
-        upper += deviation.T @ on_centered @ deviation / self._mean
+        upper = _congruent(self._average.transpose(0, 2, 1), on_factors)
+        by_deviation = _congruent(self._deviation.transpose(0, 2, 1), on_centered)
+        upper += by_deviation / self._mean
         fall = np.sum(on_centered * self.centered, axis=(1, 2), keepdims=True)
-        upper -= fall / self._mean * np.outer(average[-1], average[-1])
+        upper -= fall / self._mean / upper.shape[1] ** 2
         by_distance = (upper + upper.transpose(0, 2, 1)) * self._plain
         return -_distance_slope(by_distance, self.is_ordered)
 
@@ -512,13 +515,24 @@ def _distance_slope(
     return np.hstack([by_step, none]) + np.hstack([none, by_step])
 
 
-@cache
-def _averaging(n_categories: int) -> NDArray[np.float64]:
-    """Categories, then their mean, as functionals of values at the categories."""
-    mean = np.full(n_categories, 1.0 / n_categories)
-    functionals = np.vstack([np.eye(n_categories), mean])
-    functionals.flags.writeable = False
-    return functionals
+def _averaging(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Categories, an unknown one, and their mean, as functionals of their values."""
+    shape = n_categoricals, n_categories = probabilities.shape
+    return np.concatenate(
+        [
+            np.broadcast_to(np.eye(n_categories), (n_categoricals, *shape[1:] * 2)),
+            probabilities[:, None],
+            np.full((n_categoricals, 1, n_categories), 1.0 / n_categories),
+        ],
+        axis=1,
+    )
+
+
+def _congruent(
+    left: NDArray[np.float64], middle: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """``left middle left'`` of matrices, one by one."""
+    return left @ middle @ left.transpose(0, 2, 1)
 
 
 def _diagonal(

@@ -247,7 +247,7 @@ def _directions(n_inputs: int, alphabets: tuple[Categorical, ...]) -> csr_array:
     """Directions of the logarithms: one each, but one for all levels of a column."""
     # Levels differ little among each other, and there are many of them.
     groups = [*range(n_inputs)]
-    for size, is_ordered in alphabets:
+    for size, is_ordered, _ in alphabets:
         first = groups[-1] + 1 if groups else 0
         groups += [first] * size if is_ordered else range(first, first + size)
     first = groups[-1] + 1 if groups else 0

@@ -81,9 +81,9 @@ def _candidates(
     covariance: Covariance, most_features: float
 ) -> list[tuple[Member, Member]]:
     """Pairs of unordered categoricals, and of an input with one."""
-    inputs = [Member(i, 0) for i in range(len(covariance.prior.ard_rates))]
+    inputs = [Member(i) for i in range(len(covariance.prior.ard_rates))]
     categoricals = [
-        Member(k, alphabet.size)
+        Member(k, alphabet)
         for k, alphabet in enumerate(covariance.alphabets)
         if not alphabet.is_ordered and alphabet.size > 1
     ]

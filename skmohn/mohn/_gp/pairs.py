@@ -2,10 +2,11 @@
 
 # The part of a pair is ``variance * k_a(z_a, z'_a) * k_b(z_b, z'_b)``. That of a
 # categorical of L categories is ``k(c, c') = (1[c = c'] - 1 / L) / (1 - 1 / L)``, so
-# that the part averages to 0 over its categories, and an unknown category adds nothing;
-# that of an input is ``x x'``. These are the interactions of an analysis of variance
-# with random effects (Searle, Casella and McCulloch, Variance Components, 1992). Unlike
-# the covariance of all products they have no hyperparameters in common.
+# that the part averages to 0 over its categories; an unknown category has the mean by
+# their probabilities. That of an input is ``x x'``. These are the interactions of an
+# analysis of variance with random effects (Searle, Casella and McCulloch, Variance
+# Components, 1992). Unlike the covariance of all products they have no hyperparameters
+# in common.
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from skmohn.mohn._table.rows import EncodedRows, pair_blocks
+from skmohn.mohn._table.rows import Categorical, EncodedRows, pair_blocks
 
 
 @dataclass(frozen=True)
@@ -24,14 +25,20 @@ class Member:
     """Input, or unordered categorical, of a pair."""
 
     number: int  # of the inputs, or of the categoricals
-    size: int  # number of categories; 0: an input
+    alphabet: Categorical | None = None  # None: an input
+
+    @property
+    def size(self) -> int:
+        """Number of categories; 0: an input."""
+        return 0 if self.alphabet is None else self.alphabet.size
 
     @cached_property
     def table(self) -> NDArray[np.float64]:
         """Features of each category, (size + 1, size); the last are of an unknown."""
+        assert self.alphabet is not None
         scale = math.sqrt(self.size / (self.size - 1.0))
         centered = scale * (np.eye(self.size) - 1.0 / self.size)
-        return np.vstack([centered, np.zeros(self.size)])
+        return np.vstack([centered, self.alphabet.probability @ centered])
 
     def features(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Features whose products are the covariances of rows, (n_rows, n_features)."""

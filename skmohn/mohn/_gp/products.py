@@ -1,5 +1,7 @@
 """Posterior means of all weights, written out as sums of products."""
 
+from typing import cast
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -7,7 +9,7 @@ from skmohn.mohn._design.products import ProductSum
 from skmohn.mohn._gp.pairs import Member, PairVariances
 from skmohn.mohn._gp.weight_prior import Covariance, parity
 from skmohn.mohn._models import PRIOR
-from skmohn.mohn._table.rows import EncodedRows
+from skmohn.mohn._table.rows import Categorical, EncodedRows
 
 
 def write_products(
@@ -35,7 +37,7 @@ def write_products(
     for of_rows, (factors, centered) in zip(
         rows.categories.T, covariance.tables, strict=True
     ):
-        # The last place is that of an unknown category.
+        # The last place of a table is the mean of all.
         tables.append(np.ones((len(factors) - 1, low.shape[1])))
         tables[-1][:, : len(alpha)] = factors[:-1, of_rows]
         steps.append(linear * (centered[:-1, of_rows] @ alpha))
@@ -63,10 +65,12 @@ def _write(
     """Write out the part of a pair: factors of both members in each product."""
     (first, second), joint = pair.members, pair.joint(rows, alpha)
     if not first.size:
-        return [[(first, np.ones(1)), (second, second.table[:-1] @ joint[0])]]
+        return [[(first, np.ones(1)), (second, second.table @ joint[0])]]
     # A product for each category of the first.
-    by_category = first.table[:-1] @ joint @ second.table[:-1].T
+    by_category = first.table[:-1] @ joint @ second.table.T
+    alphabet = cast(Categorical, first.alphabet)
+    indicators = np.column_stack([np.eye(first.size), alphabet.probability])
     return [
         [(first, indicator), (second, factor)]
-        for indicator, factor in zip(np.eye(first.size), by_category, strict=True)
+        for indicator, factor in zip(indicators, by_category, strict=True)
     ]

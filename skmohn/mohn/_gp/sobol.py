@@ -352,7 +352,7 @@ class _Factor:
         self.categories = np.zeros(n_rows, dtype=int)
         if variable.categorical is not None:
             factors, centered = covariance.tables[variable.categorical]
-            self.table, self.centered = factors[:-1], centered[:-1]
+            self.table, self.centered = factors[:-2], centered[:-2]
             self.categories = rows.categories[:, variable.categorical]
         frequency, mean, _ = variable[2:]
         self.x_mean, self.spread = variable.moments()

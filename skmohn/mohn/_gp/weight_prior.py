@@ -130,7 +130,7 @@ class Covariance:
         for i, (factors, _) in enumerate(self.tables):
             seen = factors[:, rows.categories[:, i]]
             base = base * seen[-1]
-            columns.append((seen[:-1] / seen[-1] - 1.0).T)
+            columns.append((seen[:-2] / seen[-1] - 1.0).T)
         n_inputs = len(self.prior.ard_rates)
         categoricals = n_inputs + np.arange(len(self.alphabets))
         groups = np.append(
@@ -141,8 +141,8 @@ class Covariance:
     def categorical_tau(self) -> list[float]:
         """``tau`` of inputs whose values are as alike as two categories on average."""
         taus = []
-        for (factors, _), (size, _) in zip(self.tables, self.alphabets, strict=True):
-            plain = factors[:-1, :-1]
+        for (factors, _), (size, *_) in zip(self.tables, self.alphabets, strict=True):
+            plain = factors[:-2, :-2]
             alike = (plain.sum() - size) / (size * (size - 1))
             taus.append(float((1.0 - alike) / (1.0 + alike)))
         return taus

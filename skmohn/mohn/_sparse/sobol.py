@@ -287,7 +287,7 @@ def _categories_of_categoricals(
     used = sorted(set(chain.from_iterable(terms)))
     n_inputs = term_names.n_categoricals - len(term_names.alphabets)
     values, chances, first = {}, {}, n_inputs
-    for categorical, (size, _) in enumerate(term_names.alphabets, start=n_inputs):
+    for categorical, (size, *_) in enumerate(term_names.alphabets, start=n_inputs):
         categories = [m for m in used if term_names.groups[m] == categorical]
         columns = 2.0 * np.eye(len(categories) + 1)[:-1] - 1.0
         values.update(zip(categories, columns, strict=True))

@@ -1,5 +1,6 @@
 """Coding of columns as inputs in [-1, 1], or as categories of a categorical."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -209,8 +210,18 @@ class InputCoding:
         error = np.sqrt(np.maximum(squares / n_known - mean**2, 0.0) / n_known)
         is_off = np.abs(mean) > _CODES.n_errors_off_center * error
         columns = self.usable[is_off].tolist()
+        plain = (
+            alphabet._replace(
+                frequencies=_frequencies(categories, count, alphabet.size)
+            )
+            for categories, alphabet in zip(
+                rows.categories.T, self.plain_alphabets, strict=False
+            )
+        )
         coding = replace(
-            self, centers=dict(zip(columns, mean[is_off].tolist(), strict=True))
+            self,
+            alphabets=(*plain, *self.alphabets[len(self.plain_alphabets) :]),
+            centers=dict(zip(columns, mean[is_off].tolist(), strict=True)),
         )
         if rows.unknown is None or not coding.centers:
             return coding, rows
@@ -290,7 +301,7 @@ class InputCoding:
             values = np.ascontiguousarray(X[:, columns], dtype=np.float64)
             n_plain = len(self.plain_alphabets)
             find_levels(values, starts, thresholds, n_plain, categories)
-        for i, (size, _) in enumerate(self.plain_alphabets):
+        for i, (size, *_) in enumerate(self.plain_alphabets):
             columns = self.categoricals[i]
             values = X[:, list(columns)] if len(columns) > 1 else X[:, columns[0]]
             if len(columns) == 1:
@@ -584,6 +595,19 @@ def _find_settings(
         for k, found in find_settings(X[:, which]).items():
             settings[int(which[k])] = found
     return {j: found for j, found in settings.items() if j not in n_categories}
+
+
+def _frequencies(
+    categories: NDArray[np.intp], count: NDArray[np.float64], size: int
+) -> tuple[float, ...] | None:
+    """Frequencies of categories; None if they are about equal."""
+    counts = np.bincount(categories, count, size + 1)[:size]
+    n_known = max(counts.sum(), 1.0)
+    frequencies, even = counts / n_known, 1.0 / size
+    error = math.sqrt(even * (1.0 - even) / n_known)
+    if np.abs(frequencies - even).max() <= _CODES.n_errors_off_center * error:
+        return None
+    return tuple(frequencies.tolist())
 
 
 def one_hot_rows(values: NDArray[np.float64]) -> NDArray[np.bool_]:

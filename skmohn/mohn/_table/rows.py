@@ -36,6 +36,13 @@ class Categorical(NamedTuple):
 
     size: int  # number of categories
     is_ordered: bool = False  # whether they are levels, from the lowest to the highest
+    # (size,); of each, where it is unknown; None: all are equally probable.
+    frequencies: tuple[float, ...] | None = None
+
+    @property
+    def probability(self) -> NDArray[np.float64]:
+        """Probability of each category where it is unknown."""
+        return np.array(self.frequencies or (1.0 / self.size,) * self.size)
 
     @property
     def n_steps(self) -> int:
@@ -234,7 +241,7 @@ def member_values(
     """Factors of the weights of inputs and categories in one row."""
     hot = [
         np.arange(size) == category
-        for (size, _), category in zip(
+        for (size, *_), category in zip(
             alphabets, rows.categories[0].tolist(), strict=True
         )
     ]

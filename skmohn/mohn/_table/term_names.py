@@ -63,7 +63,9 @@ class TermNames:
                 self.two_categories[j] = known[j][ends].tolist()
                 self.names[index] += f"={self.two_categories[j][1]}"
         variances = np.where(coding.kind[inputs] == NUMERIC, 1 / 3, 1.0).tolist()
-        for members, (size, _) in zip(coding.categoricals, self.alphabets, strict=True):
+        for members, (size, *_) in zip(
+            coding.categoricals, self.alphabets, strict=True
+        ):
             variances += [1.0 / size] * size
             j = members[0]
             if j in coding.thresholds:

@@ -139,7 +139,7 @@ class Marginals:
         categories, levels = [], {}
         usable = coding.usable.tolist()
         pairs = zip(coding.categoricals, coding.alphabets, strict=True)
-        for k, ((column, *_), (size, _)) in enumerate(pairs):
+        for k, ((column, *_), (size, *_)) in enumerate(pairs):
             own = rows.categories[:, k]
 
             def sums(
