@@ -28,16 +28,23 @@ class CompletionConstants:
 
 
 _COMPLETIONS = CompletionConstants()
-# Of the values that stand for all.
-_PROBABILITIES = (np.arange(_COMPLETIONS.max_values) + 0.5) / _COMPLETIONS.max_values
 
 
 class EmpiricalValues(NamedTuple):
-    """Possible values of a column: training values, equally probable."""
+    """Possible values of a numeric column: training values, equally probable."""
 
     inputs: np.ndarray  # (n_values,)
     categorical: int | None = None  # the categorical of the column's levels
     categories: np.ndarray | None = None  # (n_values,), int; the level of each value
+
+
+class Imputations(NamedTuple):
+    """Completions of some rows, one row after the other."""
+
+    index: np.ndarray  # (n_rows,), int; of the incomplete rows
+    completed: EncodedRows
+    ends: np.ndarray  # (n_rows - 1,), int; where those of all rows but the last end
+    probability: np.ndarray  # of each among those of its row
 
 
 @dataclass(frozen=True)
@@ -45,8 +52,10 @@ class MissingInputs:
     """Distributions of unknown inputs and categories."""
 
     alphabets: tuple[Categorical, ...] = ()  # of each categorical
-    # By input, those of more than two values or of a rare one; others are -1 or +1.
+    # By input, those of more than two values; others are -1 or +1.
     numbers: dict[int, EmpiricalValues] = field(default_factory=dict)
+    # Means of the inputs that are -1 or +1, if clearly not 0.
+    centers: dict[int, float] = field(default_factory=dict)
     # Of the noise found in training, explained by imputations.
     missing_noise_fraction: float = 0.0
 
@@ -58,31 +67,40 @@ class MissingInputs:
         sample_weight: NDArray[np.float64] | None = None,
     ) -> Self:
         """Collect the values of the training rows."""
-        return cls(coding.alphabets, _numbers(rows, coding, sample_weight))
+        numbers = _numbers(rows, coding, sample_weight)
+        usable = enumerate(coding.usable.tolist())
+        centers = {
+            i: coding.centers[column]
+            for i, column in usable
+            if column in coding.centers and i not in numbers
+        }
+        return cls(coding.alphabets, numbers, centers)
 
     def variance(
         self, mean: Callable[[EncodedRows], NDArray[np.float64]], rows: EncodedRows
     ) -> NDArray[np.float64]:
         """Mean squares of completions around each row; 0 for complete rows."""
         variance = np.zeros(len(rows))
-        for i, apart in self.deviations(mean, rows):
-            variance[i] = np.mean(apart**2)
+        for i, apart, probability in self.deviations(mean, rows):
+            variance[i] = probability @ apart**2
         return variance
 
     def deviations(
         self, mean: Callable[[EncodedRows], NDArray[np.float64]], rows: EncodedRows
-    ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield each incomplete row's index, and its completions less its own mean."""
-        for some, completed, ends in self.imputations(rows):
-            values = np.split(mean(completed), ends)
+    ) -> Iterator[tuple[int, NDArray[np.float64], NDArray[np.float64]]]:
+        """Yield an incomplete row, its completions less its mean, how probable."""
+        for some, completed, ends, probability in self.imputations(rows):
+            values, chances = (
+                np.split(part, ends) for part in (mean(completed), probability)
+            )
             own = mean(rows.take(some))
-            for i, part, center in zip(some, values, own, strict=True):
-                yield i, part - center
+            for i, part, chance, center in zip(some, values, chances, own, strict=True):
+                yield i, part - center, chance
 
     def imputations(
         self, rows: EncodedRows, most: int | None = None
-    ) -> Iterator[tuple[NDArray[np.intp], EncodedRows, NDArray[np.intp]]]:
-        """Yield indices of incomplete rows, completions, and where all but one end."""
+    ) -> Iterator[Imputations]:
+        """Yield the completions of incomplete rows, some at a time."""
         # A row is completed in all ways where there are at most `most`, else in so many
         # by chance.
         most = _COMPLETIONS.max_imputations if most is None else most
@@ -101,34 +119,30 @@ class MissingInputs:
         incomplete = np.flatnonzero(unknown.any(axis=1))
         for start in range(0, len(incomplete), _COMPLETIONS.n_rows_per_block):
             some = incomplete[start : start + _COMPLETIONS.n_rows_per_block]
-            parts = [self._complete(rows, i, unknown[i], most) for i in some]
+            parts, chances = zip(
+                *(self._complete(rows, i, unknown[i], most) for i in some), strict=True
+            )
             inputs, categories = (
                 np.concatenate([getattr(part, name) for part in parts])
                 for name in ("inputs", "categories")
             )
             ends = np.cumsum([len(part) for part in parts])[:-1]
-            yield some, EncodedRows(inputs, categories), ends
+            completed = EncodedRows(inputs, categories)
+            yield Imputations(some, completed, ends, np.concatenate(chances))
 
     def _complete(
         self, rows: EncodedRows, i: int, unknown: NDArray[np.bool_], most: int
-    ) -> EncodedRows:
-        """Complete the unknown entries of row i, in all ways or some."""
+    ) -> tuple[EncodedRows, NDArray[np.float64]]:
+        """Complete the unknown entries of row i, in all ways or some; how probable."""
         n_inputs = rows.inputs.shape[1]
         indices = np.flatnonzero(unknown)
-        sizes = [self._n_values(index, n_inputs) for index in indices.tolist()]
-        if math.prod(sizes) <= most:
-            ways = np.array(list(product(*map(range, sizes))))
-        else:
-            rng = np.random.default_rng(0)
-            # Each value of an input as often as its others.
-            ways = [rng.permutation(most) % size for size in sizes]
-            ways = np.transpose(ways)
+        known = [self._probabilities(index, n_inputs) for index in indices.tolist()]
+        ways, probability = _ways(known, most)
         inputs = np.tile(rows.inputs[i].astype(float), (len(ways), 1))
         categories = np.tile(rows.categories[i], (len(ways), 1))
         for index, way in zip(indices.tolist(), ways.T, strict=True):
             if index >= n_inputs:
-                known = self._categories_of(index - n_inputs)
-                categories[:, index - n_inputs] = known[way]
+                categories[:, index - n_inputs] = way
             elif index not in self.numbers:
                 inputs[:, index] = 2 * way - 1
             else:
@@ -136,27 +150,41 @@ class MissingInputs:
                 inputs[:, index] = values.inputs[way]
                 if values.categories is not None:
                     categories[:, values.categorical] = values.categories[way]
-        return EncodedRows(inputs, categories)
+        return EncodedRows(inputs, categories), probability
 
-    def _categories_of(self, categorical: int) -> NDArray[np.intp]:
-        """Categories of a categorical, equally probable: frequent ones repeat."""
-        alphabet = self.alphabets[categorical]
-        if alphabet.frequencies is None:
-            return np.arange(alphabet.size)
-        upto = np.cumsum(alphabet.probability)
-        return np.searchsorted(upto, _PROBABILITIES * upto[-1])
-
-    def _n_values(self, index: int, n_inputs: int) -> int:
-        """Number of values of an input, or of categories of a categorical."""
+    def _probabilities(self, index: int, n_inputs: int) -> NDArray[np.float64]:
+        """Probabilities of the values of an input, or of a categorical's categories."""
         if index >= n_inputs:
-            return len(self._categories_of(index - n_inputs))
-        return len(self.numbers[index].inputs) if index in self.numbers else 2
+            return self.alphabets[index - n_inputs].probability
+        if index in self.numbers:
+            n_values = len(self.numbers[index].inputs)
+            return np.full(n_values, 1.0 / n_values)
+        center = self.centers.get(index, 0.0)
+        return np.array([1.0 - center, 1.0 + center]) / 2.0
+
+
+def _ways(
+    known: list[NDArray[np.float64]], most: int
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Ways to choose values of known probabilities, all or some; their own."""
+    if math.prod(map(len, known)) <= most:
+        ways = np.array(list(product(*(range(len(each)) for each in known))))
+        parts = [each[way] for each, way in zip(known, ways.T, strict=True)]
+        return ways, np.prod(parts, axis=0)
+    rng = np.random.default_rng(0)
+    # Each value as often as it is probable.
+    ranks = [(rng.permutation(most) + 0.5) / most for _ in known]
+    ways = [
+        np.searchsorted(np.cumsum(each[:-1]), rank)
+        for each, rank in zip(known, ranks, strict=True)
+    ]
+    return np.transpose(ways), np.full(most, 1.0 / most)
 
 
 def _numbers(
     rows: EncodedRows, coding: InputCoding, sample_weight: NDArray[np.float64] | None
 ) -> dict[int, EmpiricalValues]:
-    """Quantiles of the known values of columns, and their levels."""
+    """Quantiles of the known values of each numeric column, and their levels."""
     weight = np.ones(len(rows)) if sample_weight is None else sample_weight
     categoricals = {
         columns[0]: categorical
@@ -164,12 +192,15 @@ def _numbers(
     }
     unknown, numbers = rows.mask(), {}
     for i, column in enumerate(coding.usable.tolist()):
-        if coding.kind[column] != NUMERIC and column not in coding.centers:
+        if coding.kind[column] != NUMERIC:
             continue
         known = np.flatnonzero(~unknown[:, i])
         known = known[np.argsort(rows.inputs[known, i], kind="stable")]
+        probabilities = (
+            np.arange(_COMPLETIONS.max_values) + 0.5
+        ) / _COMPLETIONS.max_values
         upto = np.cumsum(weight[known])
-        chosen = known[np.searchsorted(upto, _PROBABILITIES * upto[-1])]
+        chosen = known[np.searchsorted(upto, probabilities * upto[-1])]
         categorical = categoricals.get(column)
         categories = (
             None if categorical is None else rows.categories[chosen, categorical]

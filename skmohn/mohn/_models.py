@@ -670,8 +670,9 @@ class Model(ABC):
             draws = draws + (center - self.latent_mean(rows))[:, None]
         spread = np.sqrt(self._known_noise(rows))[:, None]
         around = spread * self.residual_distribution.draw(rng, (len(rows), n_draws))
-        for i, apart in self.missing_inputs.deviations(self._standard_mean, rows):
-            around[i] += rng.choice(apart, n_draws)
+        found = self.missing_inputs.deviations(self._standard_mean, rows)
+        for i, apart, probability in found:
+            around[i] += rng.choice(apart, n_draws, p=probability)
         return self.transform.inverse(draws + self.y_std * around)
 
     def noise_std(self) -> float:

@@ -284,12 +284,16 @@ class StackedClassModel:
     def log_proba(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Log probabilities of the classes, averaged over missing values."""
         log_proba = self._of_complete(rows)
-        for some, completed, ends in self.missing_inputs.imputations(
+        for some, completed, ends, probability in self.missing_inputs.imputations(
             rows, _STACKING.max_imputations
         ):
-            parts = np.split(self._of_complete(completed), ends)
+            parts, chances = (
+                np.split(part, ends)
+                for part in (self._of_complete(completed), probability[:, None])
+            )
             log_proba[some] = [
-                logsumexp(part, axis=0) - np.log(len(part)) for part in parts
+                logsumexp(part, axis=0, b=chance)
+                for part, chance in zip(parts, chances, strict=True)
             ]
         return log_proba
 

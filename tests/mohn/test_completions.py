@@ -129,6 +129,23 @@ def test_frequent_categories_are_likelier_where_they_are_missing(fraction):
 
 
 @pytest.mark.parametrize("estimator", [MOHNRegressor, MOHNClassifier])
+def test_names_of_missing_categories_do_not_matter(estimator):
+    X, y = make_frequent(150, 0.1, 0)
+    y = y if estimator is MOHNRegressor else y > 0
+    others = X.copy()
+    for old, new in zip("abcde", "ecbda", strict=True):
+        others[old == X] = new
+    plain, renamed = (estimator(random_state=0).fit(rows, y) for rows in (X, others))
+    # Two missing categories are completed by chance.
+    is_enumerated = np.sum(np.equal(X, None), axis=1) < 2
+    for method in ("predict", "predict_proba", "predict_quantiles"):
+        if hasattr(plain, method):
+            expected = getattr(plain, method)(X[is_enumerated])
+            found = getattr(renamed, method)(others[is_enumerated])
+            assert_allclose(found, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("estimator", [MOHNRegressor, MOHNClassifier])
 def test_contributions_add_up_where_a_category_is_missing(estimator):
     X, y = make_frequent(150, 0.1, 0)
     model = estimator(random_state=0).fit(X, y if estimator is MOHNRegressor else y > 0)
