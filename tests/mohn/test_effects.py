@@ -291,17 +291,20 @@ def test_shared_weights_are_shapley_values():
     rng = np.random.default_rng(0)
     low, high = rng.uniform(0.2, 1.0, (2, 3, 7))
     low[1, 6], high[1, 6] = -1.0, 1.0
+    table, step = rng.uniform(0.2, 1, (3, 7)), rng.standard_normal(3)
+    # The last place is that of an unknown category, here the mean.
+    tables, steps = (
+        [np.concatenate([part, [part.mean(axis=0)]])] for part in (table, step)
+    )
     products = ProductSum(
-        rng.standard_normal(7), low, high, [rng.uniform(0.2, 1, (3, 7))],
-        rng.standard_normal(3), [rng.standard_normal(3)], 0.5,
-    )  # fmt: skip
+        rng.standard_normal(7), low, high, tables, rng.standard_normal(3), steps, 0.5
+    )
     row = EncodedRows(np.array([[0.4, -1.0, 1.0]]), np.array([[2]]))
 
     def value(known):
         whole = products.coef.copy()
         for i, x in enumerate(row.inputs[0] * [j in known for j in range(3)]):
             whole *= (low[i] + high[i] + x * (high[i] - low[i])) / 2
-        table, (step,) = products.tables[0], products.steps
         whole *= table[2] if 3 in known else table.mean(axis=0)
         lines = sum(products.slopes[i] * row.inputs[0, i] for i in known if i < 3)
         return whole.sum() + lines + (step[2] if 3 in known else step.mean())

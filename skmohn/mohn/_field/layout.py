@@ -30,7 +30,7 @@ class FieldLayout:
         usable = coding.usable
         members = np.flatnonzero(coding.kind[usable] != NUMERIC).tolist()
         groups, start = [np.array([i]) for i in range(len(members))], len(usable)
-        for size, _ in coding.alphabets:
+        for size, *_ in coding.alphabets:
             groups.append(len(members) + np.arange(size))
             members += range(start, start + size)
             start += size
