@@ -41,7 +41,7 @@ class EmpiricalValues(NamedTuple):
 class Imputations(NamedTuple):
     """Completions of some rows, one row after the other."""
 
-    index: np.ndarray  # (n_rows,), int; of the incomplete rows
+    rows: np.ndarray  # (n_rows,), int; indices of those that are incomplete
     completed: EncodedRows
     ends: np.ndarray  # (n_rows - 1,), int; where those of all rows but the last end
     probability: np.ndarray  # of each among those of its row
