@@ -255,14 +255,15 @@ def test_weights_count_repeated_rows(strategy):
     assert_array_equal(often.outliers_, once.outliers_[again])
 
 
-@pytest.mark.parametrize("strategy", LEAVE_OUT)
+@pytest.mark.parametrize("strategy", ["auto", "gp", "spike_slab"])
 def test_rows_of_a_rare_setting_support_each_other(strategy):
     rng = np.random.default_rng(0)
     X = (np.arange(80) < 5)[:, None].astype(float)
     y = 4.0 * X[:, 0] + 0.01 * rng.standard_normal(80)
+    X[75:] = np.nan
     model = MOHNRegressor(strategy, random_state=0).fit(X, y)
     assert not model.outliers_.any()
-    assert_allclose(model.predict(X), 4.0 * X[:, 0], atol=0.05)
+    assert_allclose(model.predict([[0.0], [1.0]]), [0.0, 4.0], atol=0.4)
 
 
 def test_precise_targets_are_outliers_sooner():
