@@ -128,6 +128,34 @@ def test_frequent_categories_are_likelier_where_they_are_missing(fraction):
     assert np.sqrt(np.mean(std**2)) == pytest.approx(error, rel=0.2)
 
 
+def test_log_odds_of_a_missing_category_are_the_mean_of_its_column():
+    X, y = make_frequent(200, 0.0, 0)
+    model = MOHNClassifier("full", 1, C=1.0).fit(X[:, :1], y > 0)
+    each, counts = np.unique(X[:, :1], return_counts=True)
+
+    def log_odds(rows):
+        return np.subtract(*model.predict_log_proba(rows).T)
+
+    expected = np.average(log_odds(each[:, None]), weights=counts)
+    assert_allclose(log_odds([[None]]), expected, rtol=1e-9)
+
+
+def test_rare_values_of_missing_flags_are_as_improbable_in_intervals():
+    X, y = make_rare(400, 0.0, 0)
+    options = GPOptions(clip=False, noise="constant", target_transform=None)
+    model = MOHNRegressor("gp", gp_options=options, random_state=0).fit(X, y)
+    row = np.array([0.0, 0.0, 1.0, 3.0, 3.0])
+    completions = np.tile(row, (400, 1))
+    completions[:, 0] = X[:, 0]
+    row[0] = np.nan
+    _, std = model.predict([row], return_std=True)
+    rows = model._to_rows(np.array([row]))
+    plain = std_beside_gaps(model.model_, rows)
+    assert_allclose(std, np.hypot(plain, np.std(model.predict(completions))), rtol=1e-6)
+    draws = model.sample_y([row], 20_000, random_state=0)
+    assert_allclose(draws.std(), std[0], rtol=0.05)
+
+
 @pytest.mark.parametrize("estimator", [MOHNRegressor, MOHNClassifier])
 def test_names_of_missing_categories_do_not_matter(estimator):
     X, y = make_frequent(150, 0.1, 0)

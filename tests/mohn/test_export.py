@@ -137,7 +137,8 @@ def test_sql_of_classes_has_labels_and_probabilities(n_classes, kinds, seed):
     X = make_table([kind.replace("three", "text") for kind in kinds], seed)
     for name, kind in zip(X, kinds, strict=True):
         if kind == "three":
-            X[name] = np.array(["a", "b'", "c", np.nan], object)[rng.integers(0, 4, 60)]
+            drawn = rng.choice(4, 60, p=[0.6, 0.1, 0.1, 0.2])
+            X[name] = np.array(["a", "b'", "c", np.nan], object)[drawn]
     classes = np.array(["no", "it's", "ä", "-"])[rng.integers(0, n_classes, 60)]
     model = MOHNClassifier("full", 2, C=1.0, categorical_features=text_columns(kinds))
     model.fit(X, classes)

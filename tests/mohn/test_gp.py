@@ -139,19 +139,23 @@ def test_pairs_of_columns_that_matter_are_found_and_written_as_products():
     rng = np.random.default_rng(0)
     inputs, categories, f = make_pairs(250, (4, 5, 4), rng)
     y = f + 0.2 * rng.standard_normal(250)
-    alphabets = Categorical(4), Categorical(5), Categorical(4)
+    alphabets = (
+        Categorical(4, False, (0.7, 0.1, 0.1, 0.1)),
+        Categorical(5),
+        Categorical(4),
+    )
     model = fit_gp(
         EncodedRows(inputs[:200], categories[:200]), y[:200], alphabets=alphabets
     )
     found = {pair.members for pair in model.covariance.pairs}
-    expected = (
-        (Member(0, Categorical(4)), Member(1, Categorical(5))),
-        (Member(0), Member(2, Categorical(4))),
-    )
-    assert found == set(expected)
+    first, second, third = (Member(k, alphabet) for k, alphabet in enumerate(alphabets))
+    assert found == {(first, second), (Member(0), third)}
     rows = EncodedRows(inputs[200:], categories[200:])
     mean = model.predictive_mean(rows, clip=False)
     assert np.mean((mean - f[200:]) ** 2) < 0.05 * np.var(f)
+    rows.categories[:20, 0], rows.categories[10:30, 1] = 4, 5  # unknown
+    rows = EncodedRows(rows.inputs, rows.categories)
+    mean = model.predictive_mean(rows, clip=False)
     products = model.to_product_sum()
     factors = np.where(rows.inputs[:, :, None] < 0, products.low, products.high)
     factors, values = factors.prod(axis=1), rows.inputs @ products.slopes
