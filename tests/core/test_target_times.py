@@ -19,7 +19,7 @@ OBJECTS = {
     "Timestamp": list(TIMES),
     "date": TIMES.dt.date,
     "Timedelta": list(TIMES - TIMES[0]),
-    "datetime": [None, *TIMES.dt.to_pydatetime()[1:]],
+    "datetime": [None, *(time.to_pydatetime() for time in TIMES[1:])],
 }
 
 

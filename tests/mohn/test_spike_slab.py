@@ -417,7 +417,8 @@ def test_whole_weights_are_repeated_rows():
         np.repeat(X, weight, axis=0), np.repeat(y, weight)
     )
     assert weighted.terms_ == repeated.terms_
-    assert_allclose(weighted.weights_, repeated.weights_, rtol=1e-3)
+    # A fiftieth of their standard errors.
+    assert_allclose(weighted.weights_, repeated.weights_, rtol=1e-3, atol=1e-3)
     assert weighted.log_marginal_likelihood_ == pytest.approx(
         repeated.log_marginal_likelihood_, abs=0.02
     )
