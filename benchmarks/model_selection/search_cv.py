@@ -8,7 +8,7 @@ until a mean score is within 1 % of the best one's distance from the median of t
 as its budget. For "folds" the fits until then are counted, in units of the folds of a
 setting: races save some. Aimed at are half of RandomizedSearchCV's settings, and no
 more than those of Optuna's TPE and of SMAC3, which `pip install smac` builds where SWIG
-is.
+is installed.
 
 The first table is of races alone, of settings in random order: the fraction of folds
 that are run, the fraction of runs that give the best setting up, and the mean loss of

@@ -274,7 +274,7 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            In the units of X; numbers of a level are some that `fit` has seen in it, as
+            In the units of X; numbers are those that `fit` has seen in the level, as
             frequent as there. Exact if
             `is_normalized_exactly_`, else ends of annealed Gibbs chains, one each.
         """
@@ -399,15 +399,15 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
         for column, group in self._columns_of_several():
             if self.coding_.kind[column] == CATEGORIES:
                 continue
-            level = signs[:, group].argmax(axis=1)
-            own = [np.flatnonzero(level == k) for k in range(len(group))]
-            found[column] = np.array([
-                np.quantile(
-                    table[rows, column], ranks, weights=weight[rows],
-                    method="inverted_cdf",
-                )
-                for rows in own
-            ])  # fmt: skip
+            level, numbers = signs[:, group].argmax(axis=1), table[:, column]
+            by_level = (level == k for k in range(len(group)))
+            how: Any = {"method": "inverted_cdf"}
+            found[column] = np.array(
+                [
+                    np.quantile(numbers[own], ranks, weights=weight[own], **how)
+                    for own in by_level
+                ]
+            )
         return found
 
     def _columns_of_several(self) -> Iterator[tuple[int, NDArray[np.intp]]]:

@@ -88,7 +88,7 @@ class MissingInputs:
     def deviations(
         self, mean: Callable[[EncodedRows], NDArray[np.float64]], rows: EncodedRows
     ) -> Iterator[tuple[int, NDArray[np.float64], NDArray[np.float64]]]:
-        """Yield an incomplete row, its completions less its mean, how probable."""
+        """Yield an incomplete row, its completions less its mean, probabilities."""
         for some, completed, ends, probability in self.imputations(rows):
             values, chances = (
                 np.split(part, ends) for part in (mean(completed), probability)

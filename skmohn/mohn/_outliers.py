@@ -289,8 +289,8 @@ def _left_out_distances(
     samples: TrainingData, model: Model, chosen: NDArray[np.intp]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Residuals of left-out rows in standard deviations, and whether they are known."""
-    # A target is as far off as others of equal rows, such as those of a rare category,
-    # or all other rows support it, whichever is nearer.
+    # Left out are its equal rows, too, or the row alone if the target is then nearer:
+    # equal rows, such as those of a rare category, support each other.
     data = samples.rows, samples.y, samples.sample_weight, chosen
     left, count = model.left_out_distances(*data, with_equals=True)
     alone, count_alone = model.left_out_distances(*data, with_equals=False)

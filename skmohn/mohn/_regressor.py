@@ -274,8 +274,8 @@ class MOHNRegressor(
     Columns with two values become -1 and +1. Others are scaled to [-1, 1] and enter
     products as they are, so the model is multilinear unless `GPOptions.numeric` adds
     levels. Dates, times and durations count as seconds. Constant columns are ignored.
-    NaN means missing: the prediction is the mean over the values it could have, those
-    of its column in `fit`.
+    NaN means missing: the prediction is averaged over the values of its column in
+    `fit`.
 
     Models of noisy targets do not extrapolate far: beyond the ranges of numeric columns
     in `fit`, predictions stay within the bounds that the weights allow there, and those
@@ -981,8 +981,8 @@ class MOHNRegressor(
         Returns
         -------
         DataFrame
-            ``term``, ``value`` (product of the coded inputs, of a missing value its
-            column's mean; 0 if one has another category), ``weight`` and
+            ``term``, ``value`` (product of the coded inputs, those of missing values at
+            the mean of their column; 0 if one has another category), ``weight`` and
             ``contribution``, their product. Contributions add up to the prediction; if
             the target is transformed, to the transformed median. ``"(constant)"`` comes
             first. A Gaussian process or spike-and-slab model has more weights than are

@@ -4,7 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-from joblib import parallel_config
 from scipy.stats import kstest, loguniform, randint, uniform
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -234,8 +233,7 @@ def test_results_do_not_depend_on_the_number_of_jobs():
         PIPELINE, GRID, n_evaluations=10, batch_size=3, random_state=3
     )
     alone = without_times(search.fit(X, y).cv_results_)
-    with parallel_config(backend="threading"):
-        search.set_params(n_jobs=2).fit(X, y)
+    search.set_params(n_jobs=2).fit(X, y)
     assert_same_results(without_times(search.cv_results_), alone)
 
 

@@ -1,6 +1,7 @@
 """Intervals of rows with unknown inputs: enumeration, calibration, gaps in training."""
 
 import itertools
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -194,6 +195,18 @@ def test_weights_of_rows_count_in_the_means_of_columns():
     often = MOHNRegressor(random_state=0).fit(X[again], y[again])
     assert once.coding_.centers.keys() == often.coding_.centers.keys()
     assert_allclose([*once.coding_.centers.values()], [*often.coding_.centers.values()])
+
+
+def test_means_of_many_columns_are_stored_in_a_byte_each():
+    rng = np.random.default_rng(0)
+    X = (rng.random((200, 10_000)) < 0.07).astype(float)
+    y = 3.0 * X[:, 0] + 0.1 * rng.standard_normal(200)
+    model = MOHNRegressor("pursuit", random_state=0).fit(X, y)
+    stored = pickle.dumps(model)
+    assert len(stored) < 20_000
+    centers = pickle.loads(stored).coding_.centers
+    assert len(centers) > 9_000
+    assert centers == model.coding_.centers
 
 
 def test_balanced_flags_keep_the_middle():

@@ -1,5 +1,8 @@
 """Cholesky factor of a covariance, in panels: without the half that is zero."""
 
+# LAPACK's packed factors (`pftrf`) are made in one call, within which nothing is
+# reported, and cannot be extended.
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self

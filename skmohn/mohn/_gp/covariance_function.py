@@ -9,9 +9,9 @@
 #     k(x, x') = scale * prod_i (1 + tau_i x_i x'_i) / (1 + tau_i),
 #
 # which is ``scale * exp(sum_i a_i (x_i x'_i - 1))`` when all inputs are -1 or +1: one
-# matrix product. An unknown input is the mean of its column, and its factor the mean
-# of theirs. Weights of single inputs may vary more, by ``linear * tau_i``, and the
-# constant by its prior variance.
+# matrix product. An unknown input is the mean of its column, where the factor has its
+# mean. Weights of single inputs may vary more, by ``linear * tau_i``, and the constant
+# by its prior variance.
 #
 # A categorical of L categories has the factor 1 for equal categories and exp(-b_l -
 # b_l') for others, which spans the generalised Walsh basis of L functions; two
@@ -372,13 +372,13 @@ class _Side:
 
 
 class CategoricalGroup(NamedTuple):
-    """Categoricals with the same alphabet, whose tables are computed together."""
+    """Categoricals of the same size and order, whose tables are computed together."""
 
     categoricals: np.ndarray  # (n_categoricals,), int
     # (n_categoricals, n_categories), int; positions among all rates.
     indices: np.ndarray
     is_ordered: bool
-    # (n_categoricals, n_categories); of unknown categories.
+    # (n_categoricals, n_categories); of each category where it is unknown.
     probabilities: np.ndarray
 
 
@@ -395,7 +395,7 @@ def _split_inputs(
 
 
 def find_alike(alphabets: tuple[Categorical, ...]) -> list[CategoricalGroup]:
-    """Sort categoricals by their alphabets, as a list of `CategoricalGroup`."""
+    """Sort categoricals by size and order, as a list of `CategoricalGroup`."""
     first = np.cumsum([0, *sizes_of(alphabets)])
     found = {}
     for i, alphabet in enumerate(alphabets):
@@ -412,7 +412,7 @@ def find_alike(alphabets: tuple[Categorical, ...]) -> list[CategoricalGroup]:
 
 
 class _AlikeTables:
-    """Factors between the categories of categoricals with the same alphabet."""
+    """Factors between the categories of a group of categoricals."""
 
     # A categorical of L categories has L + 2 rows: the last but one is that of an
     # unknown category, the last one the average of all.
@@ -436,6 +436,7 @@ class _AlikeTables:
         by_deviation = _congruent(self._deviation.transpose(0, 2, 1), on_centered)
         upper += by_deviation / self._mean
         fall = np.sum(on_centered * self.centered, axis=(1, 2), keepdims=True)
+        # In the average of all, each has the weight 1 / L.
         upper -= fall / self._mean / upper.shape[1] ** 2
         by_distance = (upper + upper.transpose(0, 2, 1)) * self._plain
         return -_distance_slope(by_distance, self.is_ordered)
@@ -517,15 +518,10 @@ def _distance_slope(
 
 def _averaging(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
     """Categories, an unknown one, and their mean, as functionals of their values."""
-    shape = n_categoricals, n_categories = probabilities.shape
-    return np.concatenate(
-        [
-            np.broadcast_to(np.eye(n_categories), (n_categoricals, *shape[1:] * 2)),
-            probabilities[:, None],
-            np.full((n_categoricals, 1, n_categories), 1.0 / n_categories),
-        ],
-        axis=1,
-    )
+    n_categoricals, size = probabilities.shape
+    each = np.broadcast_to(np.eye(size), (n_categoricals, size, size))
+    mean = np.full((n_categoricals, 1, size), 1.0 / size)
+    return np.concatenate([each, probabilities[:, None], mean], axis=1)
 
 
 def _congruent(

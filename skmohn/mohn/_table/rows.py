@@ -42,7 +42,9 @@ class Categorical(NamedTuple):
     @property
     def probability(self) -> NDArray[np.float64]:
         """Probability of each category where it is unknown."""
-        return np.array(self.frequencies or (1.0 / self.size,) * self.size)
+        if self.frequencies is None:
+            return np.full(self.size, 1.0 / self.size)
+        return np.array(self.frequencies)
 
     @property
     def n_steps(self) -> int:
