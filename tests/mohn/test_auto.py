@@ -891,17 +891,44 @@ def test_sparse_models_with_unsupported_terms_are_averaged(
 def test_how_long_a_gaussian_process_can_be_and_yet_be_chosen(longer, expected):
     # Sparse model, average and additive model give way to each other, and that to it.
     constants = _strategies._AUTO
-    gain = constants.min_gain_over_average + 2.0 * constants.min_gain_over_additive
+    gain = constants.min_gain_over_average + constants.min_gain_weak
+    gain += constants.min_gain_over_additive
     assert gain < constants.max_excess_gp
     longest = 100.0 + gain
     found = {
         "sparse": solution_of(100.0, TERMS),
         "spike_slab": solution_of(109.98, TERMS[:2]),
-        "additive": solution_of(112.96, TERMS[:1]),
+        "additive": solution_of(111.96, TERMS[:1]),
         "gp": solution_of(longest + longer, [(0, 1)]),
         "nothing": solution_of(140.0),
     }
     samples = SimpleNamespace(y=np.arange(100.0))
+    chosen = _strategies._choose(found, samples, FitSettings(), lambda *_: None)
+    assert chosen.model is found[expected].model
+
+
+@pytest.mark.parametrize(
+    ("other", "shorter", "nothing", "expected"),
+    [
+        ("gp", 1.9, 110.0, "additive"),
+        ("gp", 2.1, 110.0, "gp"),
+        ("spike_slab", 1.9, 110.0, "additive"),
+        ("spike_slab", 2.1, 110.0, "spike_slab"),
+        # The mean has the shortest description, or nearly.
+        ("gp", -5.0, 97.1, "additive"),
+        ("gp", -5.0, 96.9, "nothing"),
+    ],
+)
+def test_weak_signals_are_additive_unless_another_model_is_clearly_shorter(
+    other, shorter, nothing, expected
+):
+    found = {
+        "additive": solution_of(100.0, TERMS[:1]),
+        other: solution_of(100.0 - shorter, TERMS[:1]),
+        "nothing": solution_of(nothing),
+    }
+    coding = SimpleNamespace(kind=np.array(["two-valued"]))
+    samples = SimpleNamespace(y=np.arange(100.0), coding=coding)
     chosen = _strategies._choose(found, samples, FitSettings(), lambda *_: None)
     assert chosen.model is found[expected].model
 
