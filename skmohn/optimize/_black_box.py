@@ -20,6 +20,7 @@ from sklearn.utils import check_random_state
 
 from skmohn._core._bad_values import mark_unknown_cells
 from skmohn._core._fitting import History, all_or_nothing, gather_warnings, warn_caller
+from skmohn._core._names import unique_names
 from skmohn._core._sklearn import (
     N_JOBS,
     Interval,
@@ -583,7 +584,7 @@ class BlackBoxOptimizer:
         with gather_warnings():
             model.fit(X, y)
         if space.names_points:
-            names = [str(variable.name) for variable in space.variables]
+            names = unique_names([str(variable.name) for variable in space.variables])
             model.feature_names_in_ = np.array(names, dtype=object)
         return model
 
@@ -733,7 +734,9 @@ def as_table(space: Space, states: NDArray[np.integer]) -> NDArray:
     """Points as rows that a regressor reads: numbers as such, the rest as text."""
     columns = [
         np.array(
-            [v if variable.is_number else str(v) for v in variable.values],
+            variable.values
+            if variable.is_number
+            else unique_names(list(map(str, variable.values))),
             dtype=float if variable.is_number else object,
         )[column]
         for variable, column in zip(space.variables, states.T, strict=True)

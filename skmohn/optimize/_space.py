@@ -192,9 +192,12 @@ class Space:
     def _state(self, i: int, value: Any, source: str) -> int:
         if isinstance(value, np.generic):
             value = value.item()
+        states = self._states_of_values[i]
         try:
-            return self._states_of_values[i][value]
+            return states[value]
         except (KeyError, TypeError):
+            if None in states and _is_missing(value):  # data frames have NaN for None
+                return states[None]
             variable = self.variables[i]
             raise ValueError(
                 f"{source} has {value!r} for the variable {variable.name!r}, which "
@@ -593,7 +596,7 @@ def read_table(
         names, columns = columns_of(space, "space")
     else:
         try:
-            table: Any = np.asarray(space)
+            table: Any = np.asarray(to_numpy(space))
         except ValueError:  # rows of several lengths
             table = np.empty(0)
         if table.ndim != 2 or not table.size:

@@ -760,3 +760,19 @@ def test_a_budget_that_is_spent():
 def test_noise_is_a_number(noise):
     with pytest.raises(ValueError, match=r'noise is a standard deviation.* use "auto"'):
         BlackBoxOptimizer(3, noise=noise)
+
+
+def test_values_and_names_of_equal_text_are_two_in_the_model():
+    space = {"kind": ["1", 1, "b"], 1: [0, 1], "1": ["u", "v"]}
+    points = [
+        dict(zip(space, values, strict=True))
+        for values in itertools.product(*space.values())
+    ]
+    optimizer = BlackBoxOptimizer(space, noise=0, random_state=0)
+    optimizer.tell(points, [5.0 * (point["kind"] == 1) for point in points])
+    model = optimizer.result().model
+    assert list(model.feature_names_in_) == ["kind", "1", "1 (2)"]
+    assert model.categories_[0].tolist() == ["1", "1 (2)", "b"]
+    rows = [["1", 0, "u"], ["1 (2)", 0, "u"]]
+    table = pd.DataFrame(rows, columns=model.feature_names_in_)
+    assert_allclose(model.predict(table), [0.0, 5.0], atol=0.1)

@@ -414,3 +414,24 @@ def test_sets_that_have_no_order_are_refused(values):
 def test_sets_of_points_are_refused(X):
     with pytest.raises(ValueError, match="X must be in an order, and a set has none"):
         Space(2).encode(X)
+
+
+# ------------------------------------------------------------ none, and what is masked
+
+
+@pytest.mark.parametrize("frame", LIBRARIES)
+def test_none_may_come_back_from_a_data_frame_as_what_it_writes_for_none(frame):
+    """pandas has NaN, or NA, where points had None."""
+    space = Space({"text": [None, "x"], "number": [None, 3, 5]})
+    points = space.decode(np.array([[0, 0], [1, 2], [0, 1]]))
+    table = {name: [point[name] for point in points] for name in points[0]}
+    assert space.encode(frame(table)).tolist() == [[0, 0], [1, 2], [0, 1]]
+    assert space.encode([{"text": pd.NA, "number": np.nan}]).tolist() == [[0, 0]]
+    with pytest.raises(ValueError, match="X has nan for the variable 'n', which must"):
+        Space({"n": [3, 5]}).encode([{"n": np.nan}])
+
+
+def test_masked_values_are_no_candidates():
+    table = np.ma.array([[1, 2], [3, 4]], mask=[[0, 0], [0, 1]])
+    with pytest.raises(ValueError, match="space has nan among the values of 1"):
+        Space(table)
