@@ -1,7 +1,7 @@
 """Categorical columns: selection, categories, names."""
 
 from collections.abc import Callable, Container, Hashable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from typing import Any, Protocol, Self
 
@@ -83,6 +83,8 @@ class Categories:
     kinds: dict[int, str] = field(default_factory=dict)
     # Of columns of points in time that have one.
     zones: dict[int, tzinfo] = field(default_factory=dict)
+    # What has the parameter, for messages, unless it is the estimator itself.
+    owner: str = ""
 
     @classmethod
     def learn(
@@ -155,7 +157,7 @@ class Categories:
             were = "was" if len(unknown) == 1 else "were"
             raise ValueError(
                 f"{listed(unknown)}, which {were} not seen in fit; set "
-                'handle_unknown="missing" to treat such values as missing'
+                f'handle_unknown="missing"{self.owner} to treat such values as missing'
             )
         return table
 
@@ -256,9 +258,10 @@ def read_table(
     names = column_names(estimator)
     if reset:
         learned = Categories.learn(known, columns, names, like.handle_unknown)
-        estimator._categories = learned
+        owner = _owner(estimator, like)
+        estimator._categories = replace(learned, owner=owner)
         if isinstance(like.categorical_features, str):
-            warn_of_text(known, columns, names)
+            warn_of_text(known, columns, names, owner)
     table = estimator._categories.encode(known, names)
     if rows is not None:
         given, table = table, np.zeros((X.shape[0], len(names)))
@@ -275,13 +278,19 @@ def _choose_columns(
 ) -> list[int]:
     """Numbers of the categorical columns; warn of others that floats would merge."""
     columns = find_categorical(known, like.categorical_features)
+    parameter = f"categorical_features{_owner(estimator, like)}"
     refuse_text(
-        known, columns, ", but {is_} not among categorical_features: add {it} there"
+        known, columns, f", but {{is_}} not among {parameter}: add {{it}} there"
     )
     warn_of_merged(known, columns)
     if not columns:
         estimator._categories = Categories({}, like.handle_unknown)
     return columns
+
+
+def _owner(estimator: CategoryReader, like: CategoricalEstimator) -> str:
+    """Whose parameters declare the columns, for messages; nothing: its own do."""
+    return "" if like is estimator else " of the transformer"
 
 
 def _require_dense(X: TableLike) -> None:

@@ -65,7 +65,12 @@ def refuse_text(X: TableLike, categorical: Iterable[int], why: str) -> None:
         )
 
 
-def warn_of_text(X: TableLike, columns: Sequence[int], names: Sequence[str]) -> None:
+def warn_of_text(
+    X: TableLike,
+    columns: Sequence[int],
+    names: Sequence[str],
+    owner: str = "",  # of the parameter, see `Categories`
+) -> None:
     """Warn of text whose meaning categories lose: dates, numbers, names of rows."""
     # The columns are those that are read as categories although none were declared.
     types, found = column_types(X), []
@@ -99,7 +104,7 @@ def warn_of_text(X: TableLike, columns: Sequence[int], names: Sequence[str]) -> 
     if found:
         warn_of_table(
             f"{listed(found)}; it is read as categories, which have no order: name "
-            "it in categorical_features where that is meant"
+            f"it in categorical_features{owner} where that is meant"
         )
 
 

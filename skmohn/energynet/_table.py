@@ -314,8 +314,14 @@ def write_completed(
         is_integer[j] = kind.startswith(_INTEGERS) and not name.startswith(_FLOATS)
     # What is between two integers, or False and True, has not the column's type.
     values = np.where(np.isnan(table.values) & is_integer, np.rint(values), values)
-    values = as_written(values, categories, given)
+    values = as_written(in_precision(values, table), categories, given)
     return in_container(values, estimator, given, input_names(estimator))
+
+
+def in_precision(values: NDArray, table: Table) -> NDArray:
+    """Values computed of a table, in single precision where it is in such."""
+    is_single = table.values.dtype == np.float32
+    return values.astype(np.float32, copy=False) if is_single else values
 
 
 def as_written(

@@ -61,6 +61,7 @@ from skmohn.energynet._table import (
     Table,
     as_written,
     encode,
+    in_precision,
     name_numbers,
     unseen_categories,
     write_completed,
@@ -852,7 +853,7 @@ class EnergyNetTransformer(
             ]
         else:
             blocks = [blocks[k] for k in self._shown()]
-        return np.hstack(blocks).astype(X.dtype, copy=False)
+        return in_precision(np.hstack(blocks).astype(X.dtype, copy=False), table)
 
     def _encode_samples(
         self,

@@ -13,6 +13,8 @@ from sklearn.base import clone
 
 from skmohn import (
     EnergyNetClassifier,
+    EnergyNetImputer,
+    EnergyNetOutlierDetector,
     EnergyNetRegressor,
     EnergyNetTransformer,
     InfiniteRBMOptions,
@@ -370,3 +372,21 @@ def test_partition_function_counts_categories(fitted):
     units = fitted.coding_.encode(fitted._read_table(X).values)
     assert log_partition(rbm, units).standard_error == 0.0
     assert rbm.groups.n_states == 3 * 3 * 2 * 2
+
+
+@pytest.mark.parametrize(
+    "kind", [EnergyNetImputer, EnergyNetOutlierDetector, EnergyNetClassifier]
+)
+def test_parameters_of_a_transformer_are_called_its_own(kind):
+    y = np.arange(len(X)) % 2
+    model = kind(net(n_final_epochs=1)).fit(X, y)
+    predict = model.transform if kind is EnergyNetImputer else model.predict
+    message = 'set handle_unknown="missing" of the transformer to treat'
+    with pytest.raises(ValueError, match=message):
+        predict(X.assign(word="maybe"))
+    message = "not among categorical_features of the transformer: add it there"
+    with pytest.raises(ValueError, match=message):
+        kind(net(categorical_features=["color"])).fit(X, y)
+    ordered = X.assign(color=X["color"].cat.as_ordered())
+    with pytest.warns(UserWarning, match="categorical_features of the transformer wh"):
+        kind(net(n_final_epochs=1)).fit(ordered, y)

@@ -177,3 +177,22 @@ def test_times_come_back_from_a_model_of_times():
     for table in (layers.sample(5, 5, random_state=0), back):
         assert isinstance(table[0, 0], np.datetime64)
         assert isinstance(table[0, 1], np.timedelta64)
+
+
+@pytest.mark.parametrize("whiten", [False, True])
+def test_single_precision_stays_single(whiten):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3)).astype(np.float32)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    net = EnergyNetTransformer(
+        n_components=2, n_final_epochs=5, whiten=whiten, random_state=0
+    )
+    net.fit(X)
+    filled = [net.impute(X), *net.impute(X, n_draws=2, random_state=0)]
+    for values in (net.transform(X), *filled):
+        assert values.dtype == np.float32
+    for values in filled:
+        assert_array_equal(values[~np.isnan(X)], X[~np.isnan(X)])
+    for options in ({}, {"strategy": "mode"}, {"sample_posterior": True}):
+        imputer = EnergyNetImputer(net, add_indicator=True, random_state=0, **options)
+        assert imputer.fit_transform(X).dtype == np.float32
