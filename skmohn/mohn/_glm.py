@@ -506,7 +506,8 @@ class MOHNGLMRegressor(
         float
             At most 1, and 0 for the constant rate that fits best; see
             :func:`~sklearn.metrics.d2_tweedie_score`. The deviance of the negative
-            binomial distribution is that of the fitted dispersion.
+            binomial distribution is that of the fitted dispersion. As for R2, it is
+            0 where the rates of all samples are equal and the model's are others.
         """
         rates = self.predict(X)
         given = np.broadcast_to(_read_exposure(exposure, X), rates.shape)
@@ -514,6 +515,9 @@ class MOHNGLMRegressor(
         check_consistent_length(rates, targets)
         self._require_valid(targets)
         weight = check_sample_weight(sample_weight, rates)
+        of_samples = (targets / given)[weight > 0.0]
+        if np.ptp(of_samples) == 0.0:
+            return float(np.array_equal(of_samples, rates[weight > 0.0]))
         constant = (weight @ targets) / (weight @ given)
         distribution = self.model_.distribution
         weight = weight / distribution.dispersion_factor(np.log(given))

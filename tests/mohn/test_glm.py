@@ -711,3 +711,21 @@ def test_one_row_has_draws_and_far_rows_have_finite_means(loss):
     assert model.sample_y(X[:2], 1).shape == (2, 1)
     far = np.array([[1e6, 0.5], [-1e6, 0.5]])
     assert np.all(np.isfinite(model.predict(far)))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_score_of_targets_that_do_not_vary_is_that_of_r2(loss):
+    """Folds of rare events may have none: nothing divides by zero."""
+    X = np.tile([[0.0], [1.0]], (20, 1))
+    y = np.tile([1.0, 3.0], 20)
+    model = MOHNGLMRegressor("given", loss, terms=[(0,)], C=1.0).fit(X, y)
+    constants = [2.0] if loss == "gamma" else [0.0, 2.0]
+    for constant in constants:
+        assert model.score(X, np.full(40, constant)) == 0.0
+    exposure = np.tile([1.0, 2.0], 20)
+    assert model.score(X, 3.0 * exposure, exposure=exposure) == 0.0
+    weight = np.tile([1.0, 0.0], 20)
+    assert model.score(X, y, weight) == 0.0
+    assert model.score(X, y) > 0.5
+    if loss == "gamma":
+        assert model.score(X[:1], model.predict(X[:1])) == 1.0
