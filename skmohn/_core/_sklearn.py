@@ -66,6 +66,7 @@ documented for other packages, `_doc_link_module`, `_doc_link_template` and
 """
 
 import contextlib
+import functools
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -192,9 +193,20 @@ def with_callbacks(method: _Method) -> _Method:
 
 def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[_Method], _Method]:
     """Check parameters before a method, by scikit-learn's decorator."""
-    decorate: Any = _fit_context(
+    check: Any = _fit_context(
         prefer_skip_nested_validation=prefer_skip_nested_validation
     )
+
+    def decorate(method: Any) -> Any:
+        checked = check(method)
+
+        @functools.wraps(method)
+        def fit(estimator: Any, *args: Any, **kwargs: Any) -> Any:
+            _widen_parameters(estimator)
+            return checked(estimator, *args, **kwargs)
+
+        return fit
+
     return decorate
 
 
@@ -226,15 +238,39 @@ def validate_params(
     constraints: Mapping[str, Any], *, prefer_skip_nested_validation: bool
 ) -> Callable[[_Method], _Method]:
     """Check arguments of a function, whose signature type checkers still see."""
-    decorate: Any = _validate_params(
-        constraints, prefer_skip_nested_validation=prefer_skip_nested_validation
+    check: Any = _validate_params(
+        dict(constraints), prefer_skip_nested_validation=prefer_skip_nested_validation
     )
+
+    def decorate(function: Any) -> Any:
+        checked = check(function)
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            widened = {name: _widen_integer(value) for name, value in kwargs.items()}
+            return checked(*map(_widen_integer, args), **widened)
+
+        return call
+
     return decorate
 
 
 def check_parameters(estimator: BaseEstimator) -> None:
     """Check parameters against the constraints of an estimator, outside of its fit."""
+    _widen_parameters(estimator)
     estimator._validate_params()
+
+
+def _widen_integer(value: Any) -> Any:
+    """Integer of numpy without a limit, which sums and powers of small ones exceed."""
+    is_limited = isinstance(value, np.integer) and not isinstance(value, np.int64)
+    return int(value) if is_limited else value
+
+
+def _widen_parameters(estimator: BaseEstimator) -> None:
+    for name, value in estimator.get_params(deep=False).items():
+        if (widened := _widen_integer(value)) is not value:
+            setattr(estimator, name, widened)
 
 
 def check_sample_weight(

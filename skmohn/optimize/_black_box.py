@@ -249,7 +249,7 @@ class BlackBoxOptimizer:
             told yet are not among them.
         """
         validate_parameter_constraints({"n": [_COUNT]}, {"n": n}, caller_name="ask")
-        return self._space.decode(self._ask(n))
+        return self._space.decode(self._ask(int(n)))
 
     @_atomic
     def _ask(self, n: int) -> NDArray[np.integer]:
@@ -433,7 +433,7 @@ class BlackBoxOptimizer:
                 "raise batch_size"
             )
         deadline = np.inf if time_limit is None else time.monotonic() + time_limit
-        left, status = n_evaluations, EVALUATIONS
+        batch_size, left, status = int(batch_size), int(n_evaluations), EVALUATIONS
         with Parallel(n_jobs=n_jobs, return_as="generator") as parallel:
             while left:
                 if not (is_settled := self._portfolio.is_settled()):
