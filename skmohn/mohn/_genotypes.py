@@ -18,7 +18,7 @@ from skmohn._core._names import unique_names
 from skmohn._core._tables import read_targets
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
-from skmohn._core._validation import to_numpy
+from skmohn._core._validation import is_integer, refuse_set, to_numpy
 from skmohn.mohn._design.plane_design import Planes
 from skmohn.mohn._table.coding import (
     CONSTANT,
@@ -133,14 +133,16 @@ class Genotypes:
     ) -> None:
         if coding not in CODINGS:
             raise ValueError(f"coding must be one of {CODINGS}, got {coding!r}")
+        _require_planes(sign, nonzero, known, n_samples)
         self.sign, self.nonzero, self.known = sign, nonzero, known
-        self.n_samples, self.coding = n_samples, coding
-        self.names, self.chromosomes = _as_list(names), _as_list(chromosomes)
+        self.n_samples, self.coding = int(n_samples), coding
+        self.names = _read_texts(names, "names")
+        self.chromosomes = _read_texts(chromosomes, "chromosomes")
         self.positions = None if positions is None else _read_positions(positions)
         self.alleles = alleles if alleles is None else _read_alleles(alleles)
-        self.sample_names = _as_list(sample_names)
-        self.family_names = _as_list(family_names)
-        self.phenotype = None if phenotype is None else np.asarray(phenotype)
+        self.sample_names = _read_texts(sample_names, "sample_names")
+        self.family_names = _read_texts(family_names, "family_names")
+        self.phenotype = None if phenotype is None else np.asarray(to_numpy(phenotype))
         self._check_lengths(_OF_VARIANTS, len(sign), "variants")
         self._check_lengths(_OF_SAMPLES, n_samples, "samples")
 
@@ -332,9 +334,10 @@ class Genotypes:
         index: Any,  # row numbers or a mask; a pair: of rows and of variants
     ) -> Self:
         """Take some of the rows, or of the variants."""
-        rows, variants = index if isinstance(index, tuple) else (index, ...)
-        rows = np.arange(self.n_samples)[rows]
-        variants = np.arange(len(self.sign))[variants]
+        both = index if isinstance(index, tuple) else (index,)
+        rows, variants = both if len(both) == 2 else (index, ...)
+        rows = _find(rows, self.n_samples, "rows")
+        variants = _find(variants, len(self.sign), "variants")
         if rows.ndim != 1 or variants.ndim != 1:
             raise ValueError(
                 "genotypes take lists of rows and of variants, such as genotypes[:10] "
@@ -388,15 +391,17 @@ class Genotypes:
 
         Parameters
         ----------
-        variants : sequence of int, default=None
-            Their numbers. None for all, at eight bytes a value.
+        variants : sequence of int or bool, default=None
+            Their numbers, or a mask. None for all, at eight bytes a value.
 
         Returns
         -------
         ndarray of shape (n_samples, n_chosen)
             0, 1 and 2; NaN where unknown.
         """
-        chosen = slice(None) if variants is None else np.asarray(variants, dtype=int)
+        chosen: Any = slice(None)
+        if variants is not None:
+            chosen = _find(variants, len(self.sign), "variants")
         n = self.n_samples
         if not len(self.sign[chosen]):
             return np.empty((n, 0))
@@ -418,8 +423,44 @@ class Genotypes:
         return additive if self.coding == "additive" else dominance
 
 
-def _as_list(values: Iterable[Any] | None) -> list[Any] | None:
-    return None if values is None else list(values)
+def _require_planes(
+    sign: NDArray[np.uint64],
+    nonzero: NDArray[np.uint64],
+    known: NDArray[np.uint64] | None,
+    n_samples: int,
+) -> None:
+    """Refuse planes that do not have the words of so many samples."""
+    if not is_integer(n_samples) or n_samples < 0:
+        raise ValueError(f"n_samples must be an integer from 0, got {n_samples!r}")
+    shape = len(sign), row_bits(n_samples).size
+    for name, plane in (("sign", sign), ("nonzero", nonzero), ("known", known)):
+        if plane is not None and (plane.dtype != np.uint64 or plane.shape != shape):
+            raise ValueError(
+                f"{name} must hold uint64 of shape {shape}, of {shape[0]} variants and "
+                f"{n_samples} samples, got {plane.dtype} of shape {plane.shape}: "
+                "from_counts packs a table"
+            )
+
+
+def _read_texts(values: Iterable[Any] | None, name: str) -> list[str] | None:
+    """Read a list of names, some of which may be integers."""
+    if values is None:
+        return None
+    if isinstance(values, str):
+        raise ValueError(f"{name} must be a list of strings, got the string {values!r}")
+    refuse_set(values, name)
+    return [str(value) if is_integer(value) else value for value in values]
+
+
+def _find(index: Any, length: int, what: str) -> NDArray[np.intp]:
+    """Numbers of rows or variants, given as such or as a mask."""
+    try:
+        return np.arange(length)[index]
+    except IndexError as error:
+        raise IndexError(
+            f"genotypes have {length} {what}, which are taken by their numbers or a "
+            f"mask: {error}"
+        ) from None
 
 
 def _take(values: Any, index: NDArray[np.intp]) -> Any:

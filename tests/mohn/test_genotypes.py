@@ -521,3 +521,54 @@ def test_the_index_of_a_frame_names_people():
     other = Genotypes.from_counts(frame[::-1])
     assert_array_equal(Genotypes.join([genotypes, other]).counts()[:, 8:], counts)
     assert Genotypes.from_counts(pd.DataFrame(counts)).sample_names is None
+
+
+# ----------------------------------------------------------- indices, names and planes
+
+
+def test_a_mask_of_variants_is_no_list_of_numbers():
+    counts = np.random.default_rng(0).integers(0, 3, (20, 5)).astype(float)
+    genotypes = Genotypes.from_counts(counts)
+    mask = np.array([False, True, False, False, True])
+    for given in (mask, mask.tolist(), pd.Series(mask)):
+        assert_array_equal(genotypes.counts(given), counts[:, mask])
+        assert_array_equal(genotypes[:, given].counts(), counts[:, mask])
+    assert_array_equal(genotypes.counts([-1, 0]), counts[:, [4, 0]])
+    for odd in ([1.7], ["rs1"], [5], mask[:3]):
+        with pytest.raises(IndexError, match="genotypes have 5 variants, which are ta"):
+            genotypes.counts(odd)
+        with pytest.raises(IndexError, match="genotypes have 5 variants, which are ta"):
+            genotypes[:, odd]
+    with pytest.raises(IndexError, match="genotypes have 20 rows, which are taken by"):
+        genotypes[1, 2, 3]
+
+
+def test_names_have_an_order_and_are_texts():
+    for name in ("names", "sample_names", "family_names", "chromosomes"):
+        for odd, message in (({"a", "b"}, "in an order"), ("ab", "a list of str")):
+            with pytest.raises(ValueError, match=f"{name} must be {message}"):
+                Genotypes.from_counts([[0, 2], [1, 1]], **{name: odd})
+        found = Genotypes.from_counts([[0, 2], [1, 1]], **{name: np.array([7, 8])})
+        assert getattr(found, name) == ["7", "8"]
+
+
+def test_a_masked_phenotype_is_unknown():
+    phenotype = np.ma.array([1.0, 2.0], mask=[False, True])
+    found = Genotypes.from_counts([[0, 2], [1, 1]], phenotype=phenotype)
+    assert_array_equal(found.phenotype, [1.0, np.nan])
+
+
+def test_planes_have_the_words_of_their_samples():
+    planes = np.zeros((3, 8), np.uint64)
+    assert Genotypes(planes, planes, None, np.int8(100)).shape == (100, 3)
+    for n_samples in (-1, 5.0, True, None):
+        with pytest.raises(ValueError, match="n_samples must be an integer from 0"):
+            Genotypes(planes, planes, None, n_samples)
+    odd = [planes[:2], planes[:, :7], planes[0], planes.astype(np.int64)]
+    for plane in odd:
+        with pytest.raises(ValueError, match=r"nonzero must hold uint64 of shape \(3,"):
+            Genotypes(planes, plane, None, 100)
+        with pytest.raises(ValueError, match=r"known must hold uint64 of shape \(3, 8"):
+            Genotypes(planes, planes, plane, 100)
+    with pytest.raises(ValueError, match=r"sign must hold uint64 of shape \(3, 80\)"):
+        Genotypes(planes, planes, None, 5000)
