@@ -152,7 +152,9 @@ def maximize(
             The best point, with values as in the data; of objects where some are
             categories or times. Variables without a weight are as in `x0`, or low.
         fun : float
-            Its value.
+            Its value. Of a Gaussian process whose target is transformed, such as to
+            logarithms, it is the median, which is what is searched; `predict` gives the
+            mean, which also depends on how uncertain each point is.
         nfev : int
             Partial evaluations: variables visited (hill climb, annealing), flips
             (tabu), settings tried (weight satisfaction) or table entries (exact). For a

@@ -162,3 +162,18 @@ def test_what_cannot_be_searched(fitted):
         maximize(fitted, "exact", options={"max_width": 6})
     with pytest.raises(ValueError, match="128 values, more than"):
         maximize(fitted, "exact", max_evaluations=100)
+
+
+@pytest.mark.parametrize("transform", ["log", "yeo-johnson"])
+def test_the_value_of_a_transformed_target_is_its_median(transform):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (100, 3)).astype(float)
+    y = np.exp(X @ [1.0, -1.0, 0.5] + 0.3 * rng.normal(size=100))
+    options = GPOptions(target_transform=transform)
+    model = MOHNRegressor("gp", gp_options=options, random_state=0).fit(X, y)
+    rows = np.array(list(itertools.product(range(3), repeat=3)), dtype=float)
+    medians = model.predict_quantiles(rows, [0.5])[:, 0]
+    result = maximize(model)
+    assert_allclose(result.fun, medians.max())
+    assert_allclose(result.x, rows[medians.argmax()])
+    assert result.fun < model.predict([result.x])[0]
