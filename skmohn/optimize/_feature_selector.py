@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import LinearConstraint, OptimizeResult
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
+from sklearn.exceptions import FitFailedWarning
 from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv, cross_validate
@@ -24,7 +25,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._bad_values import name_bad_values, refuse_odd_tables
-from skmohn._core._fitting import FitLoop, History, all_or_nothing
+from skmohn._core._fitting import FitLoop, History, all_or_nothing, warn_caller
 from skmohn._core._html import HTMLRepr
 from skmohn._core._sklearn import (
     N_JOBS,
@@ -219,6 +220,11 @@ class MOHNFeatureSelector(
         ValueError
             For invalid input, if no subset has `n_features_to_select` columns, and if
             no subset has a finite score.
+
+        Warns
+        -----
+        FitFailedWarning
+            If fits failed for some subsets, which are left out.
         """
         raise_for_params(params, self, "fit", allow=["groups"])
         X, y = self._read(X, y)
@@ -332,6 +338,7 @@ class MOHNFeatureSelector(
             "scoring": self.scoring,
             "n_jobs": self.n_jobs,
             "params": {name: params[name] for name in used},
+            "error_score": "raise",
         }
 
         def score(columns: NDArray[np.integer]) -> NDArray[np.float64]:
@@ -348,10 +355,14 @@ class MOHNFeatureSelector(
         loop: FitLoop,
     ) -> OptimizeResult:
         """Score subsets until none can be better, or the budget is spent."""
-        deviations = []
+        deviations, errors = [], list[Exception]()
 
         def value_of(point: dict[str, int]) -> float:
-            scores = score(_columns_of(point, members))
+            try:
+                scores = score(_columns_of(point, members))
+            except Exception as error:  # of any estimator
+                errors.append(error)
+                scores = np.array([np.nan])
             if not np.isfinite(scores).all():
                 scores = np.array([np.nan])
             deviations.append(float(np.std(scores)))
@@ -371,7 +382,24 @@ class MOHNFeatureSelector(
             if loop.step(record, intermediate_result):
                 raise StopIteration
 
-        result = optimizer.run(value_of, self._budget(members), callback=report)
+        try:
+            result = optimizer.run(value_of, self._budget(members), callback=report)
+        except ValueError:
+            values = [record["value"] for record in optimizer.history_]
+            if not values or not np.isnan(values).all():
+                raise
+            why = "scoring gives no finite numbers"
+            if errors:
+                why = f"fits failed, the first by {errors[0]!r}"
+            raise ValueError(
+                f"none of {len(deviations)} subsets has a value: {why}"
+            ) from next(iter(errors), None)
+        if errors:
+            warn_caller(
+                f"{len(errors)} of {len(deviations)} subsets are left out, as fits "
+                f"failed, the first by {errors[0]!r}",
+                FitFailedWarning,
+            )
         loop.finish(result)
         return result
 

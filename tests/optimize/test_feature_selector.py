@@ -12,6 +12,7 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.cluster import KMeans
+from sklearn.exceptions import FitFailedWarning
 from sklearn.feature_selection import SequentialFeatureSelector
 from sklearn.linear_model import LinearRegression, RidgeClassifier
 from sklearn.metrics import make_scorer, r2_score
@@ -351,3 +352,28 @@ def test_an_estimator_that_fails_leaves_no_trace(fitted):
     with pytest.raises(ValueError, match="fits failed"):
         broken.fit(X, y)
     assert not hasattr(broken, "support_")
+
+
+class _FailsAt(LinearRegression):
+    """Fit that fails for some numbers of columns."""
+
+    def __init__(self, widths=()):
+        super().__init__()
+        self.widths = widths
+
+    def fit(self, X, y, sample_weight=None):
+        if X.shape[1] in self.widths:
+            raise RuntimeError("cannot fit these")
+        return super().fit(X, y)
+
+
+def test_subsets_whose_fits_fail_are_left_out():
+    """In some folds or in all; scikit-learn's own error names no such parameter."""
+    X, y = problem()
+    with pytest.warns(FitFailedWarning, match="subsets are left out.*cannot fit these"):
+        found = selector(_FailsAt((1, 3))).fit(X, y)
+    assert found.n_features_to_select_ not in (1, 3)
+    with pytest.raises(ValueError, match="none of 4 subsets has a value: fits failed"):
+        selector(_FailsAt(range(99)), n_evaluations=4).fit(X, y)
+    with pytest.raises(ValueError, match="has a value: scoring gives no finite number"):
+        selector(scoring=lambda estimator, X, y: np.inf, n_evaluations=3).fit(X, y)
