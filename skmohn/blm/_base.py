@@ -506,8 +506,7 @@ class BaseBLM(
         """Standardize with scikit-learn's scaler, if requested."""
         self.input_scaler_ = self.target_scaler_ = None
         if self.standardize:
-            # A step of a sequence is an input even where it has no target.
-            seen = None if self.recurrent else samples.weights
+            seen = samples.weights_of_inputs
             self.input_scaler_ = fitted_scaler(samples.X, "X", seen)
             if self._scales_targets:
                 weights = samples.weights

@@ -26,7 +26,13 @@ from skmohn._core._text import refuse_text
 from skmohn._core._times import validate_columns
 from skmohn._core._types import TableLike, TableReader
 from skmohn._core._unreadable import refuse_unreadable
-from skmohn._core._validation import as_counts, densify, to_numpy, weighted_rows
+from skmohn._core._validation import (
+    as_counts,
+    densify,
+    refuse_set,
+    to_numpy,
+    weighted_rows,
+)
 from skmohn.blm._labels import Labels, RealTargets, weights_by_class
 from skmohn.blm._network import DatasetProblem, forward
 from skmohn.blm._policy import SequenceProblem, outputs_of
@@ -43,6 +49,7 @@ def concatenate_sequences(
     """Concatenate the steps of all sequences to one table; return also lengths."""
     # The table is a data frame where all sequences are, with the names and types of its
     # columns.
+    refuse_set(X, "X")
     parts = [part if _has_names(part) else np.asarray(to_numpy(part)) for part in X]
     _refuse_other_names(parts)
     shapes = {part.shape[1:] for part in parts}
@@ -190,6 +197,16 @@ class Samples(NamedTuple):
     def n_samples(self) -> int:
         """Number of rows, or of sequences."""
         return len(self.X if self.lengths is None else self.lengths)
+
+    @property
+    def weights_of_inputs(self) -> NDArray[np.float64] | None:
+        """Weights of rows; a step is an input even where it has no target."""
+        # None for sequences that count alike.
+        if self.lengths is None:
+            return self.weights
+        starts = np.cumsum(self.lengths) - self.lengths
+        weights = np.maximum.reduceat(self.weights, starts)
+        return None if np.ptp(weights) == 0.0 else np.repeat(weights, self.lengths)
 
     def take(self, kept: NDArray[np.integer]) -> Self:
         """Take some samples: rows in the given order, sequences in their own."""

@@ -382,3 +382,28 @@ def test_other_tables_of_named_columns_are_refused(change):
     _, X, y = frames(pl.DataFrame)
     with pytest.raises(ValueError, match="whose names of columns would be lost: pass"):
         learn([change(part) for part in X], y)
+
+
+@pytest.mark.parametrize("per_step", [False, True])
+def test_a_sequence_of_weight_two_is_one_that_is_there_twice(per_step):
+    """Inputs were scaled as if all sequences had one weight."""
+    rng = np.random.default_rng(0)
+    X = [rng.normal(k, 1.0, size=(2 + k % 4, 2)) for k in range(12)]
+    y = [x[:, 0] if per_step else float(x[:, 0].sum()) for x in X]
+    weights = np.tile([1, 3], 6)
+    rows = np.repeat(np.arange(12), weights)
+    weighted, repeated = (small(BLMRegressor, max_flips=50) for _ in range(2))
+    weighted.fit(X, y, sample_weight=weights)
+    repeated.fit([X[i] for i in rows], [y[i] for i in rows])
+    for name in ("mean_", "scale_"):
+        found, wanted = (
+            getattr(model.input_scaler_, name) for model in (weighted, repeated)
+        )
+        assert_allclose(found, wanted, rtol=1e-12)
+    assert weighted.loss_ == pytest.approx(repeated.loss_, rel=1e-5)
+
+
+def test_sequences_have_an_order():
+    X = {((0.0, 1.0), (1.0, 0.0)), ((1.0, 1.0), (1.0, 0.0))}
+    with pytest.raises(ValueError, match="X must be in an order, and a set has none"):
+        small(BLMRegressor).fit(X, [0.0, 1.0])
