@@ -268,9 +268,9 @@ def require_memory(n_bytes: float, what: str, advice: str) -> None:
 
 def read_probabilities(probabilities: ArrayLike, name: str) -> NDArray[np.float64]:
     """Check numbers between 0 and 1, both excluded."""
-    read = check_array(
-        np.atleast_1d(probabilities), dtype=np.float64, ensure_2d=False, input_name=name
-    )
+    refuse_set(probabilities, name)
+    given = np.atleast_1d(to_numpy(probabilities))
+    read = check_array(given, dtype=np.float64, ensure_2d=False, input_name=name)
     if read.ndim != 1 or not np.all((read > 0.0) & (read < 1.0)):
         raise ValueError(
             f"{name} must be numbers between 0 and 1, got {probabilities!r}"

@@ -14,7 +14,7 @@ from skmohn._core._options import Control, control_of
 from skmohn._core._rows import equal_slices
 from skmohn._core._sklearn import Interval, StrOptions
 from skmohn._core._tuned import tuned
-from skmohn._core._validation import is_integer
+from skmohn._core._validation import is_integer, refuse_set
 from skmohn.energynet._groups import Groups
 from skmohn.energynet._growth import (
     DescriptionLengthOptions,
@@ -448,6 +448,7 @@ def widths_of(parameters: Any) -> list[int] | None:
         if parameters.growth is None:
             raise ValueError("growth=None needs n_components, the width of each layer")
         return None
+    refuse_set(widths, "n_components")
     widths = [widths] if isinstance(widths, Integral) else list(widths)
     if not widths or any(not is_integer(width) or width < 1 for width in widths):
         raise ValueError(

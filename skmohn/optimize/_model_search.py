@@ -14,7 +14,7 @@ from skmohn._core._fitting import warn_caller
 from skmohn._core._names import index_names
 from skmohn._core._sklearn import N_JOBS, Interval, StrOptions, validate_params
 from skmohn._core._units import power_of_two_scale
-from skmohn._core._validation import has_read_inputs
+from skmohn._core._validation import has_read_inputs, to_numpy
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.optimize._methods import (
     CALLBACK,
@@ -480,7 +480,7 @@ def _read_start(model: Model, x0: ArrayLike | None) -> NDArray[np.integer]:
     """States of the start point; where they are values of a range, the nearest."""
     if x0 is None:
         return np.zeros(len(model.sizes), dtype=int)
-    x0, columns = np.array(x0, dtype=object), model.columns
+    x0, columns = np.array(to_numpy(x0), dtype=object), model.columns
     if x0.shape != (len(columns.names),):
         raise ValueError(
             f"x0 must have shape ({len(columns.names)},), one value for each variable, "

@@ -18,6 +18,7 @@ from skmohn._core._names import find_columns, index_names
 from skmohn._core._sklearn import Interval, StrOptions, validate_parameter_constraints
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike, check_array
+from skmohn._core._validation import refuse_set, to_numpy
 from skmohn.blm._device import render
 from skmohn.blm._device.agreement import (
     coarse_numbers,
@@ -369,7 +370,10 @@ def _read_unit(input_scale: ArrayLike, network: Network) -> NDArray[np.float64]:
     if isinstance(input_scale, Real):
         input_scale = np.full(n_inputs, float(input_scale))
     unit = check_array(
-        input_scale, dtype=np.float64, ensure_2d=False, input_name="input_scale"
+        to_numpy(input_scale),
+        dtype=np.float64,
+        ensure_2d=False,
+        input_name="input_scale",
     )
     if unit.shape != (n_inputs,) or not np.all(unit > 0.0):
         raise ValueError(
@@ -407,6 +411,7 @@ def _read_groups(
     one_hot: Sequence[Sequence[int | str]], model: Any, kind: str
 ) -> tuple[NDArray[np.int64], tuple[int, ...]]:
     """Columns of the table, those of categories last, and how many each of them has."""
+    refuse_set(one_hot, "one_hot")
     if not all(_is_flat(group) for group in one_hot):
         raise ValueError(
             "one_hot must have a sequence of columns for each input that is a "
