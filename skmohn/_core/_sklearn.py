@@ -263,7 +263,7 @@ def check_parameters(estimator: BaseEstimator) -> None:
 
 def _widen_integer(value: Any) -> Any:
     """Integer of numpy without a limit, which sums and powers of small ones exceed."""
-    is_limited = isinstance(value, np.integer) and not isinstance(value, np.int64)
+    is_limited = isinstance(value, np.integer) and value.dtype != np.int64
     return int(value) if is_limited else value
 
 
