@@ -498,8 +498,8 @@ class MOHNRegressor(
         loop = FitLoop(self, *given, max_iter=most)
         with blas_threads_for(len(samples.y)):
             fit, outliers = self._solve(samples, targets, strategy, settings, loop)
-        loop.finish(fit.solution.graph, fit.solution.model)
         self._expose(fit, outliers)
+        loop.finish(fit.solution.graph, fit.solution.model)
         return self
 
     def _solve(

@@ -28,6 +28,7 @@ from skmohn._core._fitting import (
     warn_caller,
 )
 from skmohn.datasets import make_sparse_walsh
+from skmohn.mohn._gp.model import GPModel
 
 RNG = np.random.default_rng(0)
 X = RNG.choice([0.0, 1.0], (80, 8))
@@ -211,6 +212,23 @@ def test_long_work_between_iterations_is_reported(model, monkeypatch):
     assert callback.begun.count("step") > callback.begun.count("work")
     # No fit is around this one.
     assert _fitting._LOOP.get() is None
+
+
+@pytest.mark.needs_sklearn("1.9", "callbacks")
+def test_long_work_after_the_last_iteration_is_reported(monkeypatch):
+    callback, during, with_tails = Callback(), [], GPModel.with_tails
+
+    def watched(*args):
+        before = callback.begun.count("step")
+        _fitting.tick()
+        during.append(callback.begun.count("step") - before)
+        return with_tails(*args)
+
+    monkeypatch.setattr(GPModel, "with_tails", watched)
+    monkeypatch.setattr(_fitting, "_QUIET", 0.0)
+    noise = np.random.default_rng(1).standard_normal(len(Y))
+    MOHNRegressor("gp").set_callbacks(callback).fit(X, Y + noise)
+    assert during == [1]
 
 
 def interrupt():

@@ -107,7 +107,8 @@ def test_no_two_products_of_panels_without_a_sign_of_life(monkeypatch):
     assert events[0] == "tick"
     events.clear()
     factor.inverse_diagonal()
-    assert len(events) == 5
+    # Of each panel, and of the panels below that it is carried through.
+    assert len(events) == 5 + 10
 
 
 def process(n_rows, noise, seed=0):
@@ -175,3 +176,11 @@ def test_a_factor_takes_half_a_matrix_and_no_copy(noise, n_bytes):
     assert kept < 1.05 * panels
     # What panels are computed by is smaller than the least of them.
     assert peak < 1.3 * panels
+
+
+@pytest.mark.usefixtures("narrow")
+def test_each_panel_of_a_substitution_is_reported(monkeypatch):
+    factor, reports = factor_of(positive(20)), []
+    monkeypatch.setattr(cholesky, "tick", lambda: reports.append(True))
+    factor.whiten(np.ones((20, 2)))
+    assert len(reports) == len(factor.panels)

@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skmohn._core._walsh import walsh_transform
+from skmohn.mohn._gp import sobol
 from skmohn.mohn._gp.covariance_function import Prior
 from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._gp.hypercube import WalshPosterior
@@ -179,6 +180,18 @@ def test_pair_sums_over_several_blocks(replace_constants):
     replace_constants("skmohn.mohn._table.rows", n_rows=7)
     assert whole.variance() == pytest.approx(variance)
     assert_allclose(whole.total(), total)
+
+
+def test_each_block_of_pair_sums_is_reported(replace_constants, monkeypatch):
+    rng, reports = np.random.default_rng(0), []
+    whole = PairVariance(
+        make_covariance(5, (), rng), draw(30, 5, (), 1, rng), rng.standard_normal(30)
+    )
+    replace_constants("skmohn.mohn._table.rows", n_pairs=210, multiple=1)
+    monkeypatch.setattr(sobol, "tick", lambda: reports.append(True))
+    whole.variance()
+    # Of seven rows each.
+    assert len(reports) == 5
 
 
 def test_rates_so_large_that_rows_share_nothing():

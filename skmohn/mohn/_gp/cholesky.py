@@ -156,6 +156,7 @@ class CholeskyFactor:
     ) -> NDArray[np.float64]:
         """Substitute forward through some panels, in place."""
         for part, (corner, below) in panels:
+            tick()
             own = solved[part].astype(corner.dtype, copy=False)
             own = solve_triangular(corner, own, lower=True, check_finite=False)
             solved[part] = own

@@ -18,6 +18,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from skmohn._core._fitting import tick
 from skmohn._core._tuned import tuned
 from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
 from skmohn.mohn._gp.covariance_kernels import multiply_means
@@ -189,6 +190,7 @@ class PairVariance:
         shape = Prior(np.arctanh(shared), np.empty(0), 1.0, 0.0, 1.0)
         rows = EncodedRows(self.inputs, np.empty((len(self.inputs), 0), dtype=int))
         for part in pair_blocks(len(rows), len(rows)):
+            tick()
             others = slice(part.stop) if is_half else slice(None)
             block = GramMatrix(rows.take(part), rows.take(others)).product(shape)
             for factor in self.others:
