@@ -520,6 +520,13 @@ def _loses_on_folds(
     gp, folds = found.get("gp"), _folds_of(found.get("sparse"))
     if gp is None or folds is None:
         return False
+    model = cast(SpikeSlabModel, found["spike_slab"].model)
+    own = _fold_errors(partial(refit_spike_slab, model, samples), folds, samples)
+    # No process predicts better than by its noise. Of 10,000 rows, folds take a factor
+    # each, as long as all else.
+    noise = gp.model.noise_std() / power_of_two_scale(samples.y)
+    if not gp.model.is_transformed and noise**2 > _AUTO.max_error_ratio * own.mean():
+        return False
     quick, full = (
         _refit_of(cast(GPModel, gp.model), samples, settings, keeps_covariance)
         for keeps_covariance in (True, False)
@@ -528,8 +535,6 @@ def _loses_on_folds(
     nothing = _fold_errors(lambda _: None, folds, samples)
     if errors.mean() > _AUTO.max_error_contest * nothing.mean():
         return False
-    model = cast(SpikeSlabModel, found["spike_slab"].model)
-    own = _fold_errors(partial(refit_spike_slab, model, samples), folds, samples)
     return _is_clearly_less(errors, own) and _is_clearly_less(
         _fold_errors(full, folds, samples), own
     )
