@@ -261,18 +261,25 @@ def leave_outliers_out(
     """Fit without the targets that are outliers; return the fit and their mask."""
     none = np.zeros(len(targets.y), dtype=bool)
     fit, outliers, length_of_first = first, none, math.inf
+    known: dict[bytes, Fit] = {}
     for _ in range(_OUTLIERS.max_rounds):
         if fit.model is None or fit.solution.is_stopped:
             break
         found = targets.far_off(fit, outliers)
         if np.array_equal(found, outliers) or not found.any():
             break
-        # A factor of many rows is large: those of other fits are not kept meanwhile.
         if fit is first:
             length_of_first = first.length()
-            fit.model.release()
-        fit = first
-        fit, outliers = solve(targets.read(without=found)), found
+        # A factor of many rows is large, and so are bits of many columns: those of
+        # other fits are not kept meanwhile.
+        fit.model.release()
+        if fit.has_planes:
+            known.clear()
+        # Two fits may find the outliers of each other.
+        fit, key = first, found.tobytes()
+        if key not in known:
+            known[key] = solve(targets.read(without=found))
+        fit, outliers = known[key], found
     if fit is first or fit.solution.is_stopped:
         return first, none
     length = fit.length() + targets.length_of(outliers, fit) + _OUTLIERS.min_gain

@@ -67,6 +67,8 @@ def test_models_of_one_fold_are_dropped_before_the_next(made):
 class CountedFit:
     """A fit of a model that finds one more outlier each time."""
 
+    has_planes = False
+
     def __init__(self, alive, counts):
         self.is_stopped = self.is_released = False
         alive.add(self)

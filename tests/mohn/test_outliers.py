@@ -225,6 +225,7 @@ def test_fits_without_outliers_save_five_nats(length, is_kept):
             model=SimpleNamespace(release=lambda: None),
             solution=SimpleNamespace(is_stopped=False),
             length=lambda n=n: n,
+            has_planes=False,
         )
         for n in (100.0, length)
     )
@@ -238,6 +239,35 @@ def test_fits_without_outliers_save_five_nats(length, is_kept):
     fit, found = leave_outliers_out(first, lambda samples: second, targets)
     assert fit is (second if is_kept else first)
     assert_array_equal(found, outliers & is_kept)
+
+
+@pytest.mark.parametrize(("has_planes", "n_fits"), [(False, 2), (True, 3)])
+def test_outliers_that_are_found_again_need_no_fit(has_planes, n_fits):
+    """But where fits are too large to be kept."""
+    masks, solved = np.eye(2, dtype=bool), []
+
+    def solve(samples):
+        solved.append(samples)
+        return SimpleNamespace(
+            model=SimpleNamespace(release=lambda: None),
+            solution=SimpleNamespace(is_stopped=False),
+            length=lambda: 100.0 - 50.0 * len(solved),
+            has_planes=has_planes,
+        )
+
+    targets = SimpleNamespace(
+        y=np.zeros(2),
+        far_off=lambda fit, known: masks[int(known[0])],
+        read=lambda without: without,
+        length_of=lambda outliers, fit: 10.0,
+        on_skewed_scales=lambda fit: (),
+    )
+    first = solve(None)
+    solved.clear()
+    fit, found = leave_outliers_out(first, solve, targets)
+    assert fit is not first
+    assert_array_equal(found, masks[0])
+    assert_array_equal(solved, masks[[0, 1, 0]][:n_fits])
 
 
 @pytest.mark.slow_cases("pursuit")
