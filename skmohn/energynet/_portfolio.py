@@ -59,9 +59,9 @@ class PortfolioConstants:
     # each number of components, more for the best one, as above, and the most
     # multiplications of a step of all.
     n_starts: tuple[int, ...] = tuned(
-        (4, 8, 16), "benchmarks/energynet/public_density.py"
+        (4, 8, 16, 32), "benchmarks/energynet/public_density.py"
     )
-    max_work_starts: float = tuned(6e9, "cost")
+    max_work_starts: float = tuned(1.2e10, "cost")
     # Steps, and the nats that held-out samples must gain by `patience` of them.
     n_mixture_steps: int = tuned(40, "cost")
     min_step_gain: float = tuned(0.002, "cost")
