@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, cast
 
 import numpy as np
@@ -521,12 +521,17 @@ def _loses_on_folds(
     if gp is None or folds is None:
         return False
     model = cast(SpikeSlabModel, found["spike_slab"].model)
-    own = _fold_errors(partial(refit_spike_slab, model, samples), folds, samples)
-    # No process predicts better than by its noise. Of 10,000 rows, folds take a factor
-    # each, as long as all else.
-    noise = gp.model.noise_std() / power_of_two_scale(samples.y)
-    if not gp.model.is_transformed and noise**2 > _AUTO.max_error_ratio * own.mean():
-        return False
+
+    @cache
+    def own() -> NDArray[np.float64]:
+        return _fold_errors(partial(refit_spike_slab, model, samples), folds, samples)
+
+    # No process predicts better than by its noise. Of many rows, a factor for each fold
+    # takes as long as all else.
+    if len(samples.y) > _AUTO.n_rows_per_stage[0] and not gp.model.is_transformed:
+        noise = gp.model.noise_std() / power_of_two_scale(samples.y)
+        if noise**2 > _AUTO.max_error_ratio * own().mean():
+            return False
     quick, full = (
         _refit_of(cast(GPModel, gp.model), samples, settings, keeps_covariance)
         for keeps_covariance in (True, False)
@@ -535,8 +540,8 @@ def _loses_on_folds(
     nothing = _fold_errors(lambda _: None, folds, samples)
     if errors.mean() > _AUTO.max_error_contest * nothing.mean():
         return False
-    return _is_clearly_less(errors, own) and _is_clearly_less(
-        _fold_errors(full, folds, samples), own
+    return _is_clearly_less(errors, own()) and _is_clearly_less(
+        _fold_errors(full, folds, samples), own()
     )
 
 
