@@ -100,6 +100,13 @@ def pack_signs(rows: NDArray) -> NDArray[np.uint64]:
     return packed.view(np.uint64)
 
 
+# The inputs of a design, the empty product, and the kernels that screen all sets of one
+# order and those that extend others.
+_KernelInputs: TypeAlias = tuple[
+    NDArray, NDArray, Callable[..., int], Callable[..., int]
+]
+
+
 class _Design:
     """Search for the sets that go best with a residual, which both designs share."""
 
@@ -113,22 +120,10 @@ class _Design:
 
         def columns(self, sets: Sequence[Term] | NDArray[np.int32]) -> NDArray: ...
 
-        def _screen_order(
-            self,
-            order: int,
-            residual: NDArray[np.float64],
-            scores: NDArray[np.float64],
-            sets: NDArray[np.int32],
-        ) -> int: ...
+        @property
+        def _kernel_inputs(self) -> _KernelInputs: ...
 
-        def _screen_parents(
-            self,
-            parents: Sequence[Term],
-            columns: NDArray,
-            residual: NDArray[np.float64],
-            scores: NDArray[np.float64],
-            sets: NDArray[np.int32],
-        ) -> int: ...
+        def _compared(self, residual: NDArray[np.float64]) -> tuple[Any, ...]: ...
 
     @cached_property
     def first_equal(self) -> NDArray[np.intp]:
@@ -139,9 +134,10 @@ class _Design:
         self, residual: NDArray[np.float64], order: int, size: int
     ) -> list[Term]:
         """Find the sets of one order that go best with a residual, the best first."""
-        scores, sets = _indices(size, order)
-        found = self._screen_order(order, residual, scores, sets)
-        return _best_first(scores[:found], sets[:found])
+        inputs, constant, kernel, _ = self._kernel_inputs
+        stem, products = np.arange(order - 1, dtype=np.int32), constant.repeat(order, 0)
+        given = inputs, stem, products, *self._compared(residual)
+        return _list_best(kernel, given, size, order)
 
     def screening_cost(self, order: int) -> float:
         """Rough nanoseconds that :meth:`screen` takes, from counts alone."""
@@ -159,19 +155,20 @@ class _Design:
         """Find the sets ``parent + {i}`` that go best with a residual, each once."""
         # The columns are the parity columns of the parents.
         # A set with k parents among them is met k times.
-        scores, sets = _indices(3 * size, 1 + max(map(len, parents)))
-        found = self._screen_parents(parents, columns, residual, scores, sets)
-        return list(dict.fromkeys(_best_first(scores[:found], sets[:found])))
+        inputs, _, _, kernel = self._kernel_inputs
+        given = inputs, columns, *flatten_sets(parents), *self._compared(residual)
+        longest = 1 + max(map(len, parents))
+        return list(dict.fromkeys(_list_best(kernel, given, 3 * size, longest)))
 
 
-def _indices(size: int, longest: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Arrays in which a kernel writes scores and members of the best sets."""
-    return np.empty(size), np.empty((size, longest), dtype=np.int32)
-
-
-def _best_first(scores: NDArray[np.float64], sets: NDArray[np.int32]) -> list[Term]:
-    """Convert the output of a kernel to sorted tuples."""
-    return as_tuples(np.sort(sets[np.argsort(-scores)], axis=1))
+def _list_best(
+    kernel: Callable[..., int], given: tuple[Any, ...], size: int, longest: int
+) -> list[Term]:
+    """Sets that a kernel finds, by score, as sorted tuples."""
+    scores, sets = np.empty(size), np.empty((size, longest), dtype=np.int32)
+    n_found = kernel(*given, scores, sets)
+    order = np.argsort(-scores[:n_found])
+    return as_tuples(np.sort(sets[order], axis=1))
 
 
 class ComparedBits(NamedTuple):
@@ -386,51 +383,23 @@ class PackedDesign(_Design):
         padded[: self.n_samples] = vector
         return padded
 
-    def _screen_order(
-        self,
-        order: int,
-        residual: NDArray[np.float64],
-        scores: NDArray[np.float64],
-        sets: NDArray[np.int32],
-    ) -> int:
-        return _kernels.screen_order_packed(
-            self.bits,
-            np.arange(order - 1, dtype=np.int32),
-            np.zeros((order, self.bits.shape[1]), dtype=np.uint64),
-            *self._compared(residual),
-            scores,
-            sets,
-        )
-
-    def _screen_parents(
-        self,
-        parents: Sequence[Term],
-        columns: NDArray[np.uint64],
-        residual: NDArray[np.float64],
-        scores: NDArray[np.float64],
-        sets: NDArray[np.int32],
-    ) -> int:
-        return _kernels.screen_packed(
-            self.bits,
-            columns,
-            *flatten_sets(parents),
-            *self._compared(residual),
-            scores,
-            sets,
-        )
+    @property
+    def _kernel_inputs(self) -> _KernelInputs:
+        kernels = _kernels.screen_order_packed, _kernels.screen_packed
+        return self.bits, np.zeros_like(self.bits[:1]), *kernels
 
     def _compared(
         self, residual: NDArray[np.float64]
     ) -> tuple[NDArray[np.uint64], float, int, bool, NDArray[np.float64]]:
         """Arrays that kernels compare sets with, and a scratch row."""
         return (
-            *self._quantise(residual),
+            *self._quantize(residual),
             self.n_samples,
             self.is_balanced,
             np.empty(self.n_features),
         )
 
-    def _quantise(
+    def _quantize(
         self, residual: NDArray[np.float64]
     ) -> tuple[NDArray[np.uint64], float]:
         """Quantize a residual: sign, three magnitude bits, scratch row; and its sum."""
@@ -571,38 +540,10 @@ class DenseDesign(_Design):
             products = one @ other.T - means * residual.sum()
             found[:, : len(second)] = np.abs(products) * inverse
 
-    def _screen_order(
-        self,
-        order: int,
-        residual: NDArray[np.float64],
-        scores: NDArray[np.float64],
-        sets: NDArray[np.int32],
-    ) -> int:
-        return _kernels.screen_order_dense(
-            self.inputs,
-            np.arange(order - 1, dtype=np.int32),
-            np.ones((order, self.n_samples)),
-            *self._compared(residual),
-            scores,
-            sets,
-        )
-
-    def _screen_parents(
-        self,
-        parents: Sequence[Term],
-        columns: NDArray[np.float64],
-        residual: NDArray[np.float64],
-        scores: NDArray[np.float64],
-        sets: NDArray[np.int32],
-    ) -> int:
-        return _kernels.screen_dense(
-            self.inputs,
-            columns,
-            *flatten_sets(parents),
-            *self._compared(residual),
-            scores,
-            sets,
-        )
+    @property
+    def _kernel_inputs(self) -> _KernelInputs:
+        kernels = _kernels.screen_order_dense, _kernels.screen_dense
+        return self.inputs, np.ones((1, self.n_samples)), *kernels
 
     def _compared(
         self, residual: NDArray[np.float64]
