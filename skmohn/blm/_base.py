@@ -318,8 +318,11 @@ class BaseBLM(
     def _warn_if_cut_short(
         self, trainer: Trainer[DatasetProblem], epochs: int | None
     ) -> None:
+        """Warn if the loss fell by a hundredth in the last tenth of all epochs."""
+        curve = self.loss_curve_
+        is_falling = curve[-1] < 0.99 * curve[-max(len(curve) // 10, 3) :][0]
         # An epoch of partial_fit need not be the last one.
-        if epochs is None and _was_cut_short(self.stopping_reason_, self.loss_curve_):
+        if epochs is None and self.stopping_reason_ == "max_flips" and is_falling:
             warn_caller(
                 "the loss was still falling after max_flips="
                 f"{trainer.max_flips} moves: raise max_flips",
@@ -722,12 +725,4 @@ def _is_another_network(changed: Sequence[str]) -> ValueError:
     return ValueError(
         f"{' and '.join(changed)} changed since the fit that warm_start or "
         "partial_fit continues: restore the old value or fit anew"
-    )
-
-
-def _was_cut_short(reason: str, curve: list[float]) -> bool:
-    """Whether the last tenth of all epochs still lowered the loss by a hundredth."""
-    return (
-        reason == "max_flips"
-        and curve[-1] < 0.99 * curve[-max(len(curve) // 10, 3) :][0]
     )

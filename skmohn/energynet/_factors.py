@@ -131,7 +131,8 @@ class FactorBlend:
         mean, std = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
         std = np.where(std > 0.0, std, 1.0)
         standardized = (X - mean) / std
-        found = {rank: _held_out_means(standardized, folds, rank) for rank in _ranks(X)}
+        ranks = [rank for rank in FACTORS.ranks if rank < min(X.shape)]
+        found = {rank: _held_out_means(standardized, folds, rank) for rank in ranks}
         seen = (folds >= 0) & (folds < FACTORS.n_folds_compared)
         errors = {r: np.sum((standardized - of)[seen] ** 2) for r, of in found.items()}
         rank = min(errors, key=errors.__getitem__)
@@ -156,11 +157,6 @@ class FactorBlend:
         expected = self.mean + self.std * expected
         mixed = self.weight * expected + (1.0 - self.weight) * other
         return np.where(np.isnan(X), mixed, X)
-
-
-def _ranks(X: NDArray[np.float64]) -> list[int]:
-    """Numbers of factors that are compared."""
-    return [rank for rank in FACTORS.ranks if rank < min(X.shape)]
 
 
 def _held_out_means(

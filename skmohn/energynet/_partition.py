@@ -432,19 +432,13 @@ def converged_log_partition(
     found = estimate(first)
     for number in others:
         before, found = found, estimate(number)
-        if _agree(before, found):
+        is_certain = found.standard_error <= PARTITION.max_standard_error
+        if is_certain and not _are_apart(before, found):
             return found
     if found.effective_sample_size >= PARTITION.min_effective_size:
         return found
     again = estimate(PARTITION.n_times_temperatures * n_temperatures)
     return max(found, again, key=lambda z: z.effective_sample_size)
-
-
-def _agree(before: LogPartition, found: LogPartition) -> bool:
-    """Whether an estimate is certain, and agrees with the one before it."""
-    return found.standard_error <= PARTITION.max_standard_error and not _are_apart(
-        before, found
-    )
 
 
 def _are_apart(one: LogPartition, other: LogPartition) -> bool:

@@ -88,7 +88,8 @@ class ParamSpace:
     def _listed(self, seed: int) -> list[tuple[int, Setting]]:
         """Settings of several grids, each once, with the index of its grid."""
         # A setting that is in two grids counts for the first.
-        if sum(map(_n_settings, self.grids)) <= _SPACE.max_listed:
+        n_settings = sum(math.prod(map(len, grid.values())) for grid in self.grids)
+        if n_settings <= _SPACE.max_listed:
             settings = list(chain(*map(ParameterGrid, self.grids)))
         else:
             draws = ParameterSampler(self.grids, _SPACE.max_listed, random_state=seed)
@@ -224,10 +225,6 @@ def _read_levels(name: str, distribution: Any) -> list[Any]:
     if high - low < n:
         return list(range(low, high + 1))
     return np.unique(quantiles.astype(int)).tolist()
-
-
-def _n_settings(grid: Mapping[str, Sequence[Any]]) -> float:
-    return math.prod(float(len(values)) for values in grid.values())
 
 
 def _pick(n: int, quantiles: NDArray[np.float64]) -> NDArray[np.intp]:

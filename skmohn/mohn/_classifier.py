@@ -671,9 +671,8 @@ class MOHNClassifier(
             weights, constant = classes[1] * weights, classes[1] * constant
         contributions = weights * values + 0.0  # no zero has a sign
         names = self._term_names()
-        ensemble = cast(
-            StackedClassModel, self.model_
-        )  # where other weights or models are
+        # Where there are other weights or models.
+        ensemble = cast(StackedClassModel, self.model_)
         found = list(zip(names, values, weights, contributions, strict=True))
         if self.C_ is None:
             others = ensemble.distribute_other_weights(

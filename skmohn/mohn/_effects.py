@@ -420,11 +420,8 @@ class _Averages(ABC):
     def __init__(
         self, estimator: Any, variables: list[Variable], marginals: Marginals | None
     ) -> None:
-        self.model, self.variables, self.marginals = (
-            estimator.model_,
-            variables,
-            marginals,
-        )
+        self.model, self.variables = estimator.model_, variables
+        self.marginals = marginals
         coding = estimator.coding_
         self.shape = len(coding.usable), len(coding.categoricals)
         self.edges = {

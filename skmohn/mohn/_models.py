@@ -844,17 +844,15 @@ class Model(ABC):
             )
             kept = 1.0 - removed
             off = values[some] - self._standard_mean(own)
-            if kept.min() > RESIDUALS.min_residual_fraction:
+            is_left = kept.min() > RESIDUALS.min_residual_fraction
+            if is_left:
                 vectors = root[:, None] * vectors
                 off = vectors @ ((vectors.T @ (off / own_noise)) / kept)
                 around = (vectors**2) @ (1.0 / kept) - own_noise
             else:
                 around = np.diagonal(self.given_covariance(own))
             residual[some], variance[some] = off, np.maximum(around, 0.0)
-            noise[some], is_known[some] = (
-                own_noise,
-                kept.min() > RESIDUALS.min_residual_fraction,
-            )
+            noise[some], is_known[some] = own_noise, is_left
         found = residual, variance, noise * count, count * is_known
         return LeftOut(*(part[chosen] for part in found))
 

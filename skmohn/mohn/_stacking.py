@@ -70,12 +70,7 @@ class StackingConstants:
 
 _STACKING = StackingConstants()
 # Parameters that only sparse models have, and their defaults.
-_OF_FEW = {
-    "max_order": None,
-    "max_terms": None,
-    "include_inputs": True,
-    "terms": None,
-}
+_OF_FEW = {"max_order": None, "max_terms": None, "include_inputs": True, "terms": None}
 # Observations that a member counts for before any is seen; others count for one. Of 42
 # public tables of 100 rows the log loss is flat from 5 to 100 and worse with one, and
 # products are predicted the better the less it has: with few rows, held-out
@@ -87,11 +82,7 @@ _BESIDE_EXACT: Final = 1.0 / CHANCE_ODDS
 # The inverse strength of the penalty of models with a prior, which have none.
 _NO_PENALTY: Any = None
 # What each value of `GPOptions.numeric` makes of numeric columns.
-_WAYS = {
-    "auto": (LINES, LEVELS),
-    "multilinear": (LINES,),
-    "thermometer": (LEVELS,),
-}
+_WAYS = {"auto": (LINES, LEVELS), "multilinear": (LINES,), "thermometer": (LEVELS,)}
 
 
 class ProductClassModel:
@@ -248,20 +239,19 @@ class Observed(NamedTuple):
         rows = self.rows.join(rows)
         label, weight = np.append(self.label, label), np.append(self.weight, weight)
         keys += [weight, label, *rows.mask().T, *rows.categories.T, *rows.inputs.T]
-        joined = Observed(
-            rows, label, weight, held_out_log_likelihood, self.sparse_reference
-        )
+        parts = rows, label, weight, held_out_log_likelihood
+        joined = Observed(*parts, self.sparse_reference)
         return joined.take(np.lexsort(keys))
 
     def take(self, index: NDArray) -> "Observed":
         """Some of the observations."""
-        held_out_log_likelihood = (
-            None
-            if self.held_out_log_likelihood is None
-            else self.held_out_log_likelihood[index]
+        held_out = self.held_out_log_likelihood
+        return self._replace(
+            rows=self.rows.take(index),
+            label=self.label[index],
+            weight=self.weight[index],
+            held_out_log_likelihood=None if held_out is None else held_out[index],
         )
-        parts = self.rows.take(index), self.label[index], self.weight[index]
-        return Observed(*parts, held_out_log_likelihood, self.sparse_reference)
 
 
 @dataclass(frozen=True)
@@ -301,10 +291,8 @@ class StackedClassModel:
     def shown(self) -> SparseClassModel | SpikeSlabClassModel | None:
         """Member by products that is shown; None where that is `gp`."""
         for member in self.members:
-            if (
-                isinstance(member, ProductClassModel)
-                and member.listed_model is self.listed_model
-            ):
+            is_product = isinstance(member, ProductClassModel)
+            if is_product and member.listed_model is self.listed_model:
                 return member
         return None
 
@@ -472,11 +460,8 @@ def learn_further(
     for _, member, chances in learned:
         members.append(member)
         left_out.append(chances)
-    sparse_reference = observed.sparse_reference
-    return _conclude(
-        _combine(samples, settings, members, left_out, member_fits, sparse_reference),
-        [],
-    )
+    parts = members, left_out, member_fits, observed.sparse_reference
+    return _conclude(_combine(samples, settings, *parts), [])
 
 
 def _find_few(
@@ -572,12 +557,11 @@ def learn_posteriors(
         SPIKE_SLAB: partial(_learn_products, settings=settings),
     }
     learned = []
-    for name in ways if known is None else known:
-        outputs = ways[name](inputs, member_fit, None if known is None else known[name])
+    for name, hyperparameters in (known or dict.fromkeys(ways)).items():
+        outputs = ways[name](inputs, member_fit, hyperparameters)
         if outputs:
-            learned.append(
-                (member_fit, *_link(name, outputs, member_fit, samples.coding))
-            )
+            linked = _link(name, outputs, member_fit, samples.coding)
+            learned.append((member_fit, *linked))
     return learned
 
 
@@ -608,11 +592,9 @@ def _learn_products(
     successes = member_fit.successes
     n_rows, n_inputs = inputs.shape
     labels, group = member_fit.labels, member_fit.group_of_observations
-    orders = (
-        range(1, SPIKE_SLAB_WORK.max_order_brief + 1)
-        if known is None
-        else [len(known[0])]
-    )
+    orders = range(1, SPIKE_SLAB_WORK.max_order_brief + 1)
+    if known is not None:
+        orders = [len(known[0])]
     best = []
     for order in orders:
         n_sets = count_sets(n_inputs, order)
@@ -672,11 +654,9 @@ def _combine(
     if all(member_fit.is_exact for member_fit in member_fits):
         observed = Observed(samples.rows, samples.y, cast(NDArray, samples.raw_weight))
         if members[0].name == SPARSE:
-            sparse_reference = (
-                members[0] if sparse_reference is None else sparse_reference
-            )
             observed = observed._replace(
-                held_out_log_likelihood=left_out[0], sparse_reference=sparse_reference
+                held_out_log_likelihood=left_out[0],
+                sparse_reference=sparse_reference or members[0],
             )
     chances = np.transpose(left_out)
     known = ~np.isnan(chances).any(axis=1)
@@ -690,28 +670,20 @@ def _combine(
         for k, member in enumerate(members)
         if getattr(member, "likelihood", None) == LEAST_SQUARES
     ]
-    index = max(by_squares, key=lambda k: ensemble_weights[k])
+    index = max(by_squares, key=ensemble_weights.__getitem__)
     gp = members[index]
     most = members[int(np.argmax(ensemble_weights))]
     if isinstance(most, ProductClassModel) and max(ensemble_weights) > 0.5:
         readable = most.listed_model
     else:
         (member_fit,) = [part for part in member_fits if part.numeric == gp.numeric]
-        readable = LogisticModel(
-            *member_fit.significant_terms(gp, settings.max_order), _NO_PENALTY
-        )
-    missing_inputs = MissingInputs.of(
-        samples.rows, samples.coding, samples.sample_weight
-    )
+        significant = member_fit.significant_terms(gp, settings.max_order)
+        readable = LogisticModel(*significant, _NO_PENALTY)
+    data = samples.rows, samples.coding, samples.sample_weight
     members = [m.compact() if isinstance(m, EnsembleMember) else m for m in members]
-    return StackedClassModel(
-        tuple(members),
-        ensemble_weights,
-        missing_inputs,
-        readable,
-        members[index],
-        observed,
-    )
+    missing_inputs, gp = MissingInputs.of(*data), members[index]
+    parts = tuple(members), ensemble_weights, missing_inputs, readable, gp
+    return StackedClassModel(*parts, observed)
 
 
 def _conclude(

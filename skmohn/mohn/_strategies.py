@@ -207,16 +207,15 @@ def solve_auto(
     sparse = solve_pursuit(samples, settings, report)
     if sparse.is_exact:
         return sparse._replace(model=SparseModel.certain(sparse.graph))
-    n_inputs = samples.inputs.shape[1]
+    n_rows, n_inputs = samples.inputs.shape
     if not n_inputs:
         return sparse
     design = make_design(samples.inputs, samples.sample_weight)
     left_out = 0.0
     if sparse.selection is not None and sparse.selection.errors is not None:
         # The unit of the errors that are known.
-        left_out = math.sqrt(sparse.selection.errors.mean()) * power_of_two_scale(
-            samples.y
-        )
+        left_out = math.sqrt(sparse.selection.errors.mean())
+        left_out *= power_of_two_scale(samples.y)
     posterior = SparseModel.condition(sparse.graph, design, samples.y, left_out)
     # Report posterior standard deviations, so that weights and predictions agree; keep
     # NaN.
@@ -231,7 +230,6 @@ def solve_auto(
     found = {"sparse": sparse} if sparse.terms else {}
     try:
         _require_room(samples, settings)
-        n_rows, n_inputs = samples.inputs.shape
         if is_affordable(n_rows, n_inputs, settings):
             found["additive"] = solve_additive(samples)
             posterior_mean = solve_spike_slab(samples, settings, report, is_brief=True)
@@ -245,12 +243,10 @@ def solve_auto(
     if gp is not None:
         found["gp"] = gp
         if "additive" in found:
-            found["additive"] = _on_scale_of(
-                gp.model, found["additive"], samples, settings
-            )
+            additive = found["additive"]
+            found["additive"] = _on_scale_of(gp.model, additive, samples, settings)
     found["nothing"] = nothing
-    beyond = ["gp"] if gp is None else []
-    return _choose(found, samples, settings, report, beyond)
+    return _choose(found, samples, settings, report, ["gp"] if gp is None else [])
 
 
 def _solve_categories(
@@ -577,9 +573,9 @@ def _is_clearly_less(errors: NDArray[np.float64], others: NDArray[np.float64]) -
 
 def _folds_of(sparse: FitResult | None) -> Folds | None:
     """Folds by which a sparse model was chosen, if any."""
-    folds = (
-        None if sparse is None or sparse.selection is None else sparse.selection.folds
-    )
+    if sparse is None or sparse.selection is None:
+        return None
+    folds = sparse.selection.folds
     return folds if folds is not None and len(folds) > 1 else None
 
 

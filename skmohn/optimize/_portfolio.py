@@ -362,7 +362,9 @@ class Portfolio:
     def _choose(self, budget: int | None) -> str:
         """Source that lags furthest behind its fraction."""
         archive = self.archive
-        n_asked, is_greedy = len(archive) + len(self.pending), self._is_greedy(budget)
+        n_asked = len(archive) + len(self.pending)
+        # Where sparse models are of little use, samples are as well.
+        is_greedy = not self._has_binary_moves() or self._is_small(budget)
         self._is_early = is_greedy and n_asked < _PORTFOLIO.n_greedy
         most = _PORTFOLIO.max_first_greedy if is_greedy else _PORTFOLIO.max_first
         first = int(np.clip(len(self.space.free), SPARSE_SEARCH.min_samples, most))
@@ -433,10 +435,6 @@ class Portfolio:
     def _has_binary_moves(self) -> bool:
         """Whether variables have two values, and all their points are in the space."""
         return self.space.is_binary and not self.space.is_table
-
-    def _is_greedy(self, budget: int | None) -> bool:
-        """Whether sparse models are of little use, so that samples are as well."""
-        return not self._has_binary_moves() or self._is_small(budget)
 
     def _is_small(self, budget: int | None) -> bool:
         """Whether a good part of all points will be seen."""

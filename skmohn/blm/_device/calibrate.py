@@ -104,7 +104,9 @@ def _clip_ranges(
     # Ones of categories are not cut: only where there is nothing else they decide.
     numbers = inputs[:, : network.n_numbers] if network.n_numbers else network.ones
     _refuse_far(inputs[:, : network.n_numbers], reader, network)
-    most = _clip_range_seen(float(np.abs(numbers).max()), network)
+    # Rows that hardly differ have no range of their own.
+    least = 1.0 if network.is_standardized else 1e-6
+    most = max(float(np.abs(numbers).max()), least)
     most, n, near = (
         (most, 9, _CALIBRATION.min_n_stds)
         if bits <= _CALIBRATION.max_clipped_bits
@@ -178,12 +180,6 @@ def _refuse_far(
             "of ordinary inputs: pass rows as the device will meet them, in the units "
             "of the table"
         )
-
-
-def _clip_range_seen(most: float, network: Network) -> float:
-    """Range of the inputs of the network, given the largest one."""
-    # Rows that hardly differ have no range of their own.
-    return max(most, 1.0 if network.is_standardized else 1e-6)
 
 
 def _first(

@@ -139,8 +139,11 @@ class GramMatrix:
         if not len(self.signs):
             out.fill(1.0)
             return out
-        rates = self._sum_equal(prior.ard_rates).astype(left.signs.dtype)
-        damping = self._sum_equal(_log_cosh(prior.ard_rates)).astype(rates.dtype)
+        ard_rates = prior.ard_rates
+        log_cosh = np.logaddexp(ard_rates, -ard_rates)
+        log_cosh -= np.log(2.0).astype(ard_rates.dtype)
+        rates = self._sum_equal(ard_rates).astype(left.signs.dtype)
+        damping = self._sum_equal(log_cosh).astype(rates.dtype)
         exponent = np.matmul(left.signs * rates, right.signs.T, out=out)
         if self.any_unknown:
             for part in pair_blocks(*exponent.shape):
@@ -536,7 +539,3 @@ def _diagonal(
 ) -> NDArray[np.float64]:
     """``diag(columns' matrix columns)``."""
     return np.einsum("di,di->i", columns, matrix @ columns).astype(np.float64)
-
-
-def _log_cosh(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.logaddexp(x, -x) - np.log(2.0).astype(x.dtype)

@@ -101,7 +101,8 @@ class MultitaskGP:
     def _sharing(self) -> tuple[list[int], EvidenceOptimum | None]:
         """Mask of targets that share, and an ascent for them on some rows."""
         vary = np.flatnonzero(np.ptp(self.standard, axis=0))
-        if len(vary) < 2 or not self._has_inputs() or self.wanted == "yeo-johnson":
+        n_variables = self.rows.inputs.shape[1] + len(self.alphabets)
+        if len(vary) < 2 or not n_variables or self.wanted == "yeo-johnson":
             return [], None
         sample, scale = self.join(vary), self.samples.target_transform
         drawn = np.random.default_rng(self.samples.seed).permutation(len(sample))
@@ -151,9 +152,6 @@ class MultitaskGP:
         """Whether the evidence decides how numeric columns enter."""
         is_open = self.settings.gp_options.numeric == "auto"
         return is_open and bool(np.any(self.samples.coding.kind == NUMERIC))
-
-    def _has_inputs(self) -> bool:
-        return self.rows.inputs.shape[1] + len(self.alphabets) > 0
 
     def join(self, targets: NDArray[np.intp] | int | list[int]) -> AggregatedData:
         """Standardized sample of one target or several."""

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from skmohn._core._fitting import tick
 from skmohn._core._tuned import tuned
+from skmohn._core._types import Term
 from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
 from skmohn.mohn._gp.covariance_kernels import multiply_means
 from skmohn.mohn._gp.pairs import Member, PairVariances
@@ -239,12 +240,7 @@ class PairVariance:
             found.append(whole - factor.covariance(*line))
         return found
 
-    def _own_terms(
-        self,
-    ) -> Iterator[
-        tuple[list[_Factor], tuple[int, int], float]
-        | tuple[list[_Factor], tuple[int, ...], float]
-    ]:
+    def _own_terms(self) -> Iterator[tuple[list[_Factor], Term, float]]:
         """Terms with a variance of their own, with their factors and variances."""
         covariance = self.covariance
         for term, own in zip(covariance.terms, covariance.variances, strict=True):

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skmohn._core._fitting import warn_caller
 from skmohn._core._tuned import tuned
@@ -73,9 +72,9 @@ def solve_gp(
     model = _learn(samples, settings, report, at_most)
     if model is None:
         return None
-    if model.noise_variance > _GP_CHOICE.min_noise_two_values and _are_classes(
-        samples.y
-    ):
+    are_classes = len(np.unique(samples.y)) == 2
+    are_classes &= len(samples.y) >= _GP_CHOICE.min_rows_two_values
+    if are_classes and model.noise_variance > _GP_CHOICE.min_noise_two_values:
         warn_caller(
             "y has only two values, and which one is partly chance: MOHNClassifier "
             "predicts how probable each of them is"
@@ -261,10 +260,6 @@ def _is_out_of_reach(
         return model.description_length() - density > most
 
     return is_out("constant", False) and is_out(noise, True)
-
-
-def _are_classes(y: NDArray[np.float64]) -> bool:
-    return len(y) >= _GP_CHOICE.min_rows_two_values and len(np.unique(y)) == 2
 
 
 def _scale_of(samples: TrainingData, settings: FitSettings) -> Scale:

@@ -304,7 +304,7 @@ class Pursuit:
                 self.model.terms,
                 self.bar,
                 self._weigh,
-                self._may_enter,
+                lambda term: self.tabu.get(term, -1) < self.round,
                 self._joined,
             )
         near = min(
@@ -335,9 +335,6 @@ class Pursuit:
         noise = max(self.model.noise, 1e-300)
         inner = columns @ self.model.residual / noise
         return inner, columns @ columns.transpose(0, 2, 1)
-
-    def _may_enter(self, term: Term) -> bool:
-        return self.tabu.get(term, -1) < self.round
 
     def _drop_collinear(self, subsets: list[list[Term]]) -> list[Term]:
         """Members of subsets that are not collinear with a kept one before them."""

@@ -81,7 +81,8 @@ def count_rounds(inclusion: NDArray, most_work: float) -> int:
 def find_collinear(vamp: Vamp, inclusion: NDArray) -> NDArray[np.bool_]:
     """Which columns are collinear with another one that likely matters."""
     likely = np.flatnonzero(inclusion > 0.5)
-    roots = np.sqrt(_squares(vamp))
+    squares = np.einsum("jr,jr->j", vamp.columns, vamp.columns, dtype=np.float64)
+    roots = np.sqrt(squares)
     products = np.abs(vamp.columns[likely] @ vamp.columns.T)
     products /= roots[likely, None] * roots
     products[np.arange(len(likely)), likely] = 0.0
@@ -245,11 +246,6 @@ def side_priors(of_each: NDArray[np.float64]) -> NDArray[np.float64]:
     side = log_odds - 0.5 * (np.log(variance) + center**2 / variance)
     side -= np.where(center > 0.0, np.log(2.0), 0.0)
     return np.array([side, 1.0 / variance, center / variance])
-
-
-def _squares(vamp: Vamp) -> NDArray:
-    """Sums of squares of the columns."""
-    return np.einsum("jr,jr->j", vamp.columns, vamp.columns, dtype=np.float64)
 
 
 def _draw_prior(

@@ -252,7 +252,10 @@ class Vamp:
         if state.pseudo_precision.all():
             pseudo = damping * pseudo + (1.0 - damping) * state.pseudo_data
             pseudo_precision = blend(pseudo_precision, state.pseudo_precision, damping)
-        parts = self._denoise(state.priors, pseudo, pseudo_precision)
+        parts = [
+            prior.denoise(pseudo[members], 1.0 / pseudo_precision)
+            for prior, members in zip(state.priors, self.classes, strict=True)
+        ]
         mean, variance, inclusion = (
             np.concatenate([getattr(part, name) for part in parts])
             for name in ("mean", "variance", "inclusion")
@@ -328,18 +331,6 @@ class Vamp:
             both - precision, VAMP.min_pseudo_fraction * both, VAMP.max_precision
         )
         return state.data + step * (both / pseudo_precision), pseudo_precision
-
-    def _denoise(
-        self,
-        priors: list[SpikeSlab],
-        pseudo: NDArray[np.float64],
-        precision: NDArray[np.float64],
-    ) -> list[Denoised]:
-        """Beliefs about the weights of each class."""
-        return [
-            prior.denoise(pseudo[members], 1.0 / precision)
-            for prior, members in zip(priors, self.classes, strict=True)
-        ]
 
     def log_evidence(self, state: State) -> NDArray[np.float64]:
         """Expectation-consistent log evidence, without the constant's direction."""

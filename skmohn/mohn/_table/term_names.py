@@ -245,7 +245,9 @@ class TermNames:
     def _lack(self, column: int) -> str:
         """Why a column has no weight in the way it was given."""
         categories = [
-            label[1] for label in self.labels if _is_category_of(column, label)
+            label[1]
+            for label in self.labels
+            if isinstance(label, tuple) and label[0] == column
         ]
         categories = categories or self.two_categories.get(column, [])
         if categories:
@@ -265,10 +267,6 @@ def _name_levels(name: str, thresholds: NDArray[np.float64]) -> list[str]:
             break
     between = [f"{low} <= {name} < {high}" for low, high in pairwise(ends)]
     return [f"{name} < {ends[0]}", *between, f"{name} >= {ends[-1]}"]
-
-
-def _is_category_of(column: int, label: int | tuple[int, Any]) -> bool:
-    return isinstance(label, tuple) and label[0] == column
 
 
 def find_sets(

@@ -140,25 +140,18 @@ class Marginals:
         usable = coding.usable.tolist()
         pairs = zip(coding.categoricals, coding.alphabets, strict=True)
         for k, ((column, *_), (size, *_)) in enumerate(pairs):
-            own = rows.categories[:, k]
-
-            def sums(
-                values: NDArray[np.float64],
-                own: NDArray[np.intp] = own,
-                size: int = size,
-            ) -> NDArray[np.float64]:
-                return np.bincount(own, values, minlength=size + 1)[:size]
-
-            counts = sums(weight)
-            frequency = counts / max(counts.sum(), np.finfo(float).tiny)
-            categories.append(frequency)
+            category, weighted = rows.categories[:, k], [weight]
             if column in coding.thresholds:
                 values = np.asarray(rows.inputs[:, usable.index(column)], dtype=float)
+                weighted += [weight * values, weight * values**2]
+            counts, *sums = (
+                np.bincount(category, numbers, minlength=size + 1)[:size]
+                for numbers in weighted
+            )
+            categories.append(counts / max(counts.sum(), np.finfo(float).tiny))
+            if sums:
                 least = np.maximum(counts, np.finfo(float).tiny)
-                levels[k] = (
-                    sums(weight * values) / least,
-                    sums(weight * values**2) / least,
-                )
+                levels[k] = tuple(total / least for total in sums)
         parts = inputs, mean, square, tuple(categories)
         return cls(*parts, levels, quartiles, numbers if with_values else {})
 
