@@ -76,7 +76,11 @@ def all_or_nothing(
         what = f"{type(estimator).__name__}.{fit.__name__}"
         cures = getattr(estimator, "_when_long", None), _TO_CALLBACKS
         try:
-            with _keep_loop(), say_when_long(what, ", and ".join(filter(None, cures))):
+            # At the end of a fit within, the loop is that of the fit around again.
+            with (
+                _holding(_LOOP, _LOOP.get()),
+                say_when_long(what, ", and ".join(filter(None, cures))),
+            ):
                 return fit(estimator, *args, **kwargs)
         except BaseException:
             # One assignment is atomic: a second interrupt cannot leave it half
@@ -108,13 +112,18 @@ def warn_of_table(message: str) -> None:
 
 
 @contextlib.contextmanager
-def table_is_read() -> Iterator[None]:
-    """Suppress warnings about a table in fits inside of the one that has read it."""
-    token = _IS_READ.set(True)
+def _holding(variable: ContextVar[_T], value: _T) -> Iterator[_T]:
+    """Give a variable of this thread a value for a while."""
+    token = variable.set(value)
     try:
-        yield
+        yield value
     finally:
-        _IS_READ.reset(token)
+        variable.reset(token)
+
+
+def table_is_read() -> AbstractContextManager[object]:
+    """Suppress warnings about a table in fits inside of the one that has read it."""
+    return _holding(_IS_READ, True)
 
 
 def last_of(steps: Generator[object, None, _T]) -> _T:
@@ -132,21 +141,8 @@ def gather_warnings() -> Iterator[list[Warning]]:
     # The filters of the module ``warnings`` are those of all threads: one that fits
     # meanwhile would show what is to be ignored, or hide what is to be shown.
     gathered: list[Warning] = []
-    token = _GATHERED.set(gathered)
-    try:
+    with _holding(_GATHERED, gathered):
         yield gathered
-    finally:
-        _GATHERED.reset(token)
-
-
-@contextlib.contextmanager
-def _keep_loop() -> Iterator[None]:
-    """Return to the fit around at the end of one within."""
-    token = _LOOP.set(_LOOP.get())
-    try:
-        yield
-    finally:
-        _LOOP.reset(token)
 
 
 def tick() -> None:
@@ -230,11 +226,11 @@ class FitLoop:
     def __init__(
         self,
         estimator: BaseEstimator,
-        X: TableLike,  # training data, for callbacks that score
-        y: ArrayLike | None,
+        X: TableLike = None,  # training data, for callbacks that score
+        y: ArrayLike | None = None,
         # Further arguments of a scorer, such as sample weights.
-        metadata: Mapping[str, object] | None,
-        max_iter: int | None,  # most iterations there can be; None: unknown
+        metadata: Mapping[str, object] | None = None,
+        max_iter: int | None = None,  # most iterations there can be; None: unknown
         # Maps the state of :meth:`step` to the fitted attributes that make an estimator
         # ready to predict as if the fit had stopped there. None if it is set before the
         # first step.

@@ -75,11 +75,9 @@ def find_columns(
     for given in wanted:
         column = find_column(given, index, n_features, parameter)
         if column is None:
-            known = (
-                f"or one of the names {list(index)}"
-                if index
-                else "(columns have no names)"
-            )
+            known = "(columns have no names)"
+            if index:
+                known = f"or one of the names {list(index)}"
             raise ValueError(
                 f"{parameter} has {given!r}, which is not a column of X: use "
                 f"indices from 0 to {n_features - 1} {known}"

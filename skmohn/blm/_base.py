@@ -34,7 +34,7 @@ from skmohn._core._sklearn import (
 )
 from skmohn._core._tables import ALL_NUMBERS
 from skmohn._core._tuned import tuned
-from skmohn._core._types import TableLike, check_array
+from skmohn._core._types import TableLike
 from skmohn._core._validation import (
     is_pair_given,
 )
@@ -53,6 +53,7 @@ from skmohn.blm._network import (
     Layout,
     address_of_own_loss,
     read_hidden_sizes,
+    read_w_max,
 )
 from skmohn.blm._samples import (
     SampleForm,
@@ -292,8 +293,7 @@ class BaseBLM(
                 "finite numbers for outputs near zero, and huge values of X and y need "
                 "standardize=True"
             )
-        for name, value in self._fitted(states, trainer).items():
-            setattr(self, name, value)
+        vars(self).update(self._fitted(states, trainer))
         self.history_ = loop.history
         self.n_iter_ = len(best.records) - 1
         self.stopping_reason_ = str(best.stopping_reason or reason)
@@ -378,15 +378,7 @@ class BaseBLM(
             return auto_range(self.n_bits, layout.sizes[:-1], is_scaled)
         if isinstance(self.w_max, Real):
             return np.full(n_layers, float(self.w_max))
-        w_max = check_array(
-            self.w_max, dtype=float, ensure_2d=False, input_name="w_max"
-        )
-        if w_max.shape != (n_layers,) or not np.all(w_max > 0):
-            raise ValueError(
-                f"w_max must be a positive number, or one for each of the {n_layers} "
-                f"layers of weights, got {self.w_max!r}"
-            )
-        return w_max
+        return read_w_max(self.w_max, n_layers)
 
     @property
     def _is_flat(self) -> bool:

@@ -45,7 +45,7 @@ from skmohn.blm._curriculum import (
 from skmohn.blm._device.export import DeviceMixin
 from skmohn.blm._device.network import Network, of_controller
 from skmohn.blm._local_search import Trainer, train
-from skmohn.blm._network import ACTIVATIONS, Layout, read_hidden_sizes
+from skmohn.blm._network import ACTIVATIONS, Layout, read_hidden_sizes, read_w_max
 from skmohn.blm._policy import act
 from skmohn.blm._policy_kernels import Policy
 from skmohn.blm._search import WORST, InitOptions, MoveOptions, SearchOptions
@@ -528,15 +528,14 @@ class BLMController(
         )
         # The same for all runs.
         seed = int(check_random_state(self.random_state).randint(2**31))
+        held_out = None
+        if validation is not None:
+            held_out = BlackBoxValidation(
+                objective=validation, problem=problem, seed=seed
+            )
         return Trainer(
             problem=problem,
-            validation=(
-                None
-                if validation is None
-                else BlackBoxValidation(
-                    objective=validation, problem=problem, seed=seed
-                )
-            ),
+            validation=held_out,
             moves=moves,
             init=InitOptions.of(control, _CONTROLLER.max_first_weight),
             perturbation=self.perturbation,
@@ -547,18 +546,14 @@ class BLMController(
     def _ranges(self, layout: Layout) -> NDArray[np.float64]:
         """Largest value of each weight."""
         n_layers = len(layout.sizes) - 1
-        w_max = check_array(
-            np.atleast_1d(self.w_max), dtype=float, ensure_2d=False, input_name="w_max"
-        )
-        if w_max.shape not in ((1,), (n_layers,)) or not np.all(w_max > 0):
-            raise ValueError(
-                f"w_max must be a positive number, or one for each of the {n_layers} "
-                f"layers of weights, got {self.w_max!r}"
-            )
         own = None
         if self.w_max_recurrent != "auto":
             own = np.full(n_layers, float(self.w_max_recurrent))
-        return layout.spread(np.broadcast_to(w_max, n_layers), own)
+        # A list of one number is one for all layers.
+        w_max = self.w_max
+        if np.size(w_max) == 1:
+            w_max = np.repeat(w_max, n_layers)
+        return layout.spread(read_w_max(w_max, n_layers), own)
 
     def _search(self, trainer: Trainer[BlackBoxProblem]) -> None:
         is_resumed = self.warm_start and hasattr(self, "_runs")
@@ -572,11 +567,7 @@ class BLMController(
         ]
         loop = FitLoop(
             self,
-            None,
-            None,
-            None,
-            None,
-            lambda state, best: self._fitted([best], trainer),
+            attributes=lambda state, best: self._fitted([best], trainer),
             history=list(self.history_) if is_resumed else [],
         )
 
@@ -602,8 +593,7 @@ class BLMController(
                 "evaluations: it must be finite for some of the initial weights "
                 "(w_init, init)"
             )
-        for name, value in self._fitted(states, trainer).items():
-            setattr(self, name, value)
+        vars(self).update(self._fitted(states, trainer))
         if trainer.validation is None:
             self.loss_ = float(trainer.problem.expected_loss(best))
         self._outcome = _describe_loss(trainer, best, self.loss_)

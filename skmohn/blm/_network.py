@@ -13,11 +13,12 @@ from typing import Any, Final
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 
 from skmohn._core._numba import address_of, jit, make_callback, view_pointer
 from skmohn._core._tuned import tuned
+from skmohn._core._types import check_array
 from skmohn._core._validation import is_integer, refuse_set, require_memory
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._search import WORST, explored_fraction
@@ -184,6 +185,17 @@ def read_hidden_sizes(sizes: Any) -> tuple[int, ...]:
             f"{given!r}"
         )
     return tuple(int(size) for size in sizes)
+
+
+def read_w_max(w_max: ArrayLike, n_layers: int) -> NDArray[np.float64]:
+    """Check the largest weights of layers, one for each."""
+    read = check_array(w_max, dtype=float, ensure_2d=False, input_name="w_max")
+    if read.shape != (n_layers,) or not np.all(read > 0):
+        raise ValueError(
+            f"w_max must be a positive number, or one for each of the {n_layers} "
+            f"layers of weights, got {w_max!r}"
+        )
+    return read
 
 
 @cache

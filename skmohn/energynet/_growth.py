@@ -298,11 +298,9 @@ class DescriptionLengthGrowth:
         self.drop_clock = options.clock / 3
         self.rng = np.random.default_rng(seed)
         self.data, self.missing = X, schedule.missing
-        most = (
-            _GROWTH.max_samples_valued
-            if self.missing is None
-            else _GROWTH.max_samples_valued_missing
-        )
+        most = _GROWTH.max_samples_valued
+        if self.missing is not None:
+            most = _GROWTH.max_samples_valued_missing
         if len(X) > most:
             rows = np.sort(self.rng.permutation(len(X))[:most])
             self.data = X[rows]

@@ -179,9 +179,9 @@ class StackTrainer:
         self.parameters = estimator
         self.infinite_rbm_options = control_of(estimator, "infinite_rbm_options")
         self.is_paper = estimator.growth == "infinite_rbm"
-        self.likelihood = (
-            self.infinite_rbm_options.likelihood if self.is_paper else "total"
-        )
+        self.likelihood = "total"
+        if self.is_paper:
+            self.likelihood = self.infinite_rbm_options.likelihood
         self.weight = likelihood_weight(self.likelihood, n_samples)
         self.seed = seed
         self.n_samples = n_samples
@@ -213,10 +213,8 @@ class StackTrainer:
             return self._train(encoded, starts, tell)
         except _Stopped as stop:
             (reached,) = stop.args
-            n_layers = len(reached)
-            return TrainedStack(
-                reached, STOPPED, [STOPPED] * n_layers, [None] * n_layers
-            )
+            n = len(reached)
+            return TrainedStack(reached, STOPPED, [STOPPED] * n, [None] * n)
 
     def n_records(
         self, encoded: Encoded, rbms: Sequence[RBM] | None = None
@@ -372,25 +370,16 @@ class StackTrainer:
         # sooner.
         parameters, finer = self.parameters, n_columns / _DEFAULTS.n_columns
         if not isinstance(n_epochs, str):
-            clock = (
-                n_epochs
-                * n_samples
-                / _DEFAULTS.batch_size
-                * _DEFAULTS.learning_rate
-                / 2
-            )
+            n_steps = n_epochs * n_samples / _DEFAULTS.batch_size
+            clock = n_steps * _DEFAULTS.learning_rate / 2
             finer = min(finer, clock / _DEFAULTS.final_clock)
         root = max(finer, 1.0) ** (1 / 3)
-        rate, batch_size = (
-            _DEFAULTS.learning_rate / root,
-            round(_DEFAULTS.batch_size * root**2),
-        )
+        rate = _DEFAULTS.learning_rate / root
+        batch_size = round(_DEFAULTS.batch_size * root**2)
         is_priced = parameters.growth != "held_out" and widths_of(parameters) is None
-        precision = (
-            _DEFAULTS.costly_weight_precision
-            if is_priced
-            else _DEFAULTS.weight_precision
-        )
+        precision = _DEFAULTS.weight_precision
+        if is_priced:
+            precision = _DEFAULTS.costly_weight_precision
         return Schedule(
             learning_rate=_unless_auto(parameters.learning_rate, rate),
             batch_size=_unless_auto(parameters.batch_size, batch_size),

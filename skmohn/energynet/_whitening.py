@@ -121,9 +121,9 @@ class Whitening:
         shift, factor, correlation, *spreads = _moments((Z - mean) / std, rng)
         mean, std = mean + std * shift, std * factor
         roots = _roots(correlation)
-        least_effective = (
-            1.0 if len(values) < len(columns) else WHITENING.min_effective_fraction
-        )
+        least_effective = WHITENING.min_effective_fraction
+        if len(values) < len(columns):
+            least_effective = 1.0
         stretch, inflation = spreads
         return cls(
             columns, low, high, unit, powers, mean, std, correlation, *roots, stretch,
@@ -163,9 +163,8 @@ class Whitening:
         if not len(rows):
             return X
         rows = rows[_order_of_ranks(table[rows])]
-        noise = np.random.default_rng(seed).standard_normal(
-            (1, len(rows), len(self.columns))
-        )
+        shape = 1, len(rows), len(self.columns)
+        noise = np.random.default_rng(seed).standard_normal(shape)
         tables, _ = self.draw(X[rows], noise)
         X = X.astype(np.float64)
         X[rows] = tables[0]

@@ -14,6 +14,7 @@ from skmohn.inspection._fitted import (
     RED,
     Display,
     merge_style,
+    plot_line,
     read_numbers,
 )
 from skmohn.inspection._labels import add_legend, shorten
@@ -156,7 +157,7 @@ class OptimizationHistoryDisplay(Display):
         ax = self._get_axes(ax)
         number = np.arange(1, len(value) + 1)
         style = {"color": "black", "drawstyle": "steps-post", "label": "best so far"}
-        (self.line_,) = ax.plot(number, best, **merge_style("line", style, line_kw))
+        self.line_ = plot_line(ax, number, best, style, line_kw)
         self.shares_ax_ = ax.inset_axes((0.0, -0.38, 1.0, 0.3), sharex=ax)
         n_stretches = int(np.clip(len(value) // _MIN_PER_STRETCH, 1, _MAX_STRETCHES))
         edges = np.linspace(0.5, len(value) + 0.5, n_stretches + 1)
@@ -171,14 +172,9 @@ class OptimizationHistoryDisplay(Display):
                 number[own], value[own], ".", color=color, label=name, ms=5, zorder=1
             )
             fraction = np.histogram(number[own], edges)[0] / all_counts
-            self.bars_[name] = self.shares_ax_.bar(
-                edges[:-1],
-                fraction,
-                np.diff(edges),
-                below,
-                align="edge",
-                color=dots.get_color(),
-            )
+            bars = edges[:-1], fraction, np.diff(edges), below
+            style = {"align": "edge", "color": dots.get_color()}
+            self.bars_[name] = self.shares_ax_.bar(*bars, **style)
             self.dots_[name], below = dots, below + fraction
         ax.set(ylabel="value", xlim=(edges[0], edges[-1]))
         ax.tick_params(labelbottom=False)

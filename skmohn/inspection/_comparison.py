@@ -13,7 +13,7 @@ from skmohn.inspection._fitted import (
     GRAY,
     RED,
     Display,
-    merge_style,
+    plot_line,
     read_numbers,
 )
 from skmohn.inspection._labels import shorten
@@ -157,10 +157,9 @@ class DifferencesDisplay(Display):
         ends = np.clip(low, *edges), np.clip(high, *edges)
         self.intervals_ = ax.hlines(rows, *ends, color=BLUE, lw=2)
         style = {"marker": "o", "ls": "", "color": RED, "ms": 6}
-        (self.line_,) = ax.plot(difference, rows, **merge_style("line", style, line_kw))
+        self.line_ = plot_line(ax, difference, rows, style, line_kw)
         ax.set_yticks(rows, shorten(names, _MAX_NAME_LENGTH), parse_math=False)
-        ax.set_ylim(len(names) - 0.5, -0.5)
-        ax.set_xlim(*edges)
+        ax.set(ylim=(len(names) - 0.5, -0.5), xlim=edges)
         ax.set_xlabel("difference in score to the best")
         return self
 
@@ -287,8 +286,7 @@ class CriticalDifferenceDisplay(Display):
             ax.plot([tick, tick], [0.0, 0.2], color="black", lw=1)
             ax.text(tick, 0.3, str(tick), ha="center", va="bottom", fontsize=9)
         style = {"marker": "o", "ls": "", "color": RED, "ms": 5}
-        zeros = np.zeros(len(ranks))
-        (self.line_,) = ax.plot(ranks, zeros, **merge_style("line", style, line_kw))
+        self.line_ = plot_line(ax, ranks, np.zeros(len(ranks)), style, line_kw)
         self._draw_bars(ax, len(names))
         depth = 0.5 + 0.35 * len(self.bars_)
         for k, i in enumerate(order):
@@ -299,8 +297,7 @@ class CriticalDifferenceDisplay(Display):
             ax.plot([ranks[i], ranks[i], end], [0.0, y, y], color=GRAY, lw=1, zorder=0)
             text = {"ha": "right" if is_left else "left", "va": "center"}
             ax.text(end, y, f" {names[i]} ", fontsize=9, parse_math=False, **text)
-        ax.set_xlim(0.0, len(names) + 1.0)
-        ax.set_ylim(-depth - 0.8 * half, 2.6)
+        ax.set(xlim=(0.0, len(names) + 1.0), ylim=(-depth - 0.8 * half, 2.6))
         ax.set_axis_off()
         return self
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_consistent_length
 
 from skmohn._core._validation import read_vector
-from skmohn.inspection._fitted import BLUE, RED, Display, merge_style, read_numbers
+from skmohn.inspection._fitted import BLUE, RED, Display, plot_line, read_numbers
 from skmohn.inspection._labels import add_legend
 from skmohn.mohn import MOHNRegressor
 from skmohn.mohn._engine import require_regressor
@@ -146,14 +146,10 @@ class DiscoveryErrorDisplay(Display):
         """
         records = _rounds(history, "training_rmse")
         lines = {
-            name: None
-            if any(record.get(key) is None for record in records)
-            else [record[key] for record in records]
-            for name, key in (
-                ("validation", "validation_rmse"),
-                ("learned", "learned_rmse"),
-            )
+            name: [record.get(f"{name}_rmse") for record in records]
+            for name in ("validation", "learned")
         }
+        lines = {name: None if None in line else line for name, line in lines.items()}
         training = [record["training_rmse"] for record in records]
         display = cls([record["iteration"] for record in records], training, **lines)
         return display.plot(ax=ax, **line_kw)
@@ -180,24 +176,17 @@ class DiscoveryErrorDisplay(Display):
         # A mark for each of few rounds.
         style = {"marker": "o", "ms": 3} if len(rounds) <= 60 else {}
         style["lw"] = 1.2
-        own = style | {"color": BLUE, "label": "training"}
-        own = merge_style("line", own, line_kw)
         twice, errors = rounds, training
         if learned is not None:
             twice = np.repeat(rounds, 2)
             errors = np.column_stack([learned, training]).ravel()
-        (self.training_line_,) = ax.plot(twice, errors, **own)
+        own = style | {"color": BLUE, "label": "training"}
+        self.training_line_ = plot_line(ax, twice, errors, own, line_kw)
         self.validation_line_ = None
         if validation is not None:
-            (self.validation_line_,) = ax.plot(
-                rounds,
-                validation,
-                **merge_style(
-                    "line", {"color": RED, "label": "validation"} | style, line_kw
-                ),
-            )
-        ax.set(xlabel="round", ylabel="root mean squared error")
-        ax.set_ylim(bottom=0)
+            own = style | {"color": RED, "label": "validation"}
+            self.validation_line_ = plot_line(ax, rounds, validation, own, line_kw)
+        ax.set(xlabel="round", ylabel="root mean squared error", ylim=(0, None))
         ax.xaxis.get_major_locator().set_params(integer=True)
         if validation is not None:
             add_legend(ax)
@@ -379,9 +368,8 @@ class DiscoveryOrdersDisplay(Display):
         ax = self._get_axes(ax)
         style = {"marker": "o", "ms": 3} if len(rounds) <= 60 else {}
         own = style | {"color": "#333333", "lw": 2.2, "label": "all"}
-        own = merge_style("line", own, line_kw)
         totals = [orders.sum() for orders in counts]
-        (self.total_line_,) = ax.plot(rounds, totals, **own)
+        self.total_line_ = plot_line(ax, rounds, totals, own, line_kw)
         self.lines_ = []
         last = self.max_order
         for order in range(1, last + 2):
@@ -392,10 +380,8 @@ class DiscoveryOrdersDisplay(Display):
                 color = _COLORS[min(order, len(_COLORS)) - 1]
                 label = f"order {order}{above}"
                 own = {"color": color, "lw": 1.2, "label": label} | style
-                own = merge_style("line", own, line_kw)
-                self.lines_ += ax.plot(rounds, numbers, **own)
-        ax.set(xlabel="round", ylabel="weights in the model")
-        ax.set_ylim(bottom=0)
+                self.lines_.append(plot_line(ax, rounds, numbers, own, line_kw))
+        ax.set(xlabel="round", ylabel="weights in the model", ylim=(0, None))
         ax.xaxis.get_major_locator().set_params(integer=True)
         add_legend(ax)
         return self

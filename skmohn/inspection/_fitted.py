@@ -99,6 +99,14 @@ def read_numbers(display: Any, *names: str, optional: Sequence[str] = ()) -> lis
     return vectors
 
 
+def plot_line(
+    ax: Any, x: Any, y: Any, style: dict[str, Any], line_kw: dict[str, Any]
+) -> Any:
+    """Plot a line in our style but for what the user has set."""
+    (line,) = ax.plot(x, y, **merge_style("line", style, line_kw))
+    return line
+
+
 def merge_style(
     artist: Literal["line", "text", "image"],
     defaults: dict[str, Any],

@@ -11,7 +11,7 @@ from skmohn.inspection._fitted import (
     Display,
     Layered,
     get_layers,
-    merge_style,
+    plot_line,
     read_numbers,
 )
 from skmohn.inspection._labels import add_legend, name_layers
@@ -153,13 +153,11 @@ class LikelihoodDisplay(Display):
             raise ValueError("epoch is empty: there is no likelihood to draw")
         ax = self._get_axes(ax)
         style = {"color": BLUE, "label": "training samples"}
-        style = merge_style("line", style, line_kw)
-        (self.line_,) = ax.plot(epoch, training, **style)
+        self.line_ = plot_line(ax, epoch, training, style, line_kw)
         self.validation_line_ = None
         if validation is not None:
             style = {"color": RED, "label": "validation samples"}
-            style = merge_style("line", style, line_kw)
-            (self.validation_line_,) = ax.plot(epoch, validation, **style)
+            self.validation_line_ = plot_line(ax, epoch, validation, style, line_kw)
         starts = np.flatnonzero(np.diff(layer, prepend=-1))
         name_layers(ax, [0, *epoch[starts[1:]]], layer[starts].astype(int))
         ax.set(xlabel="epoch", ylabel="log-likelihood\nof a sample (nats)")

@@ -11,7 +11,7 @@ from sklearn.utils import check_scalar
 
 from skmohn._core._types import TableLike, Term
 from skmohn._core._validation import read_sets
-from skmohn.inspection._fitted import BLUE, RED, Display, merge_style
+from skmohn.inspection._fitted import BLUE, RED, Display, plot_line
 from skmohn.inspection._labels import (
     MAX_VECTORS,
     PALE_BLUE,
@@ -223,9 +223,8 @@ class ManhattanDisplay(Display):
             ax.axhline(level, color=color, ls=line, lw=1.0, zorder=1, label=label)
         self._plot_pairs(ax, pairs, terms)
         positions = self._plot_terms(ax, neg_log10_p, pairs, terms)
-        ax.set_ylabel("$-\\log_{10}$ p-value")
+        ax.set(ylabel="$-\\log_{10}$ p-value", ylim=(0.0, None))
         ax.set_xlim(-0.01 * len(neg_log10_p), 1.01 * len(neg_log10_p))
-        ax.set_ylim(bottom=0.0)
         ax.spines[["top", "right"]].set_visible(False)
         # Names need room above what they name.
         ax.update_datalim([(0.0, _HEIGHT_WITH_NAMES * ax.dataLim.y1)])
@@ -237,9 +236,9 @@ class ManhattanDisplay(Display):
         """Heights of pairs, as a dict."""
         found = read_sets(self.pairs, "pairs", are_ordered=True)
         pairs: list[Any] = [tuple(pair) for pair in found]
-        neg_log10_p: Any = (
-            [] if not pairs else read_heights(self.pair_p_values, "pair_p_values")
-        )
+        neg_log10_p: Any = []
+        if pairs:
+            neg_log10_p = read_heights(self.pair_p_values, "pair_p_values")
         if len(pairs) != len(neg_log10_p):
             raise ValueError(
                 f"pair_p_values must have one number for each of the {len(pairs)} "
@@ -280,8 +279,8 @@ class ManhattanDisplay(Display):
         for k, (_, start, stop) in enumerate(groups):
             own = {"color": (BLUE, PALE_BLUE)[k % 2]}
             own |= {"label": None if k else "columns"}
-            own = merge_style("line", style | own, line_kw)
-            self.dots_ += ax.plot(range(start, stop), neg_log10_p[start:stop], **own)
+            data = range(start, stop), neg_log10_p[start:stop]
+            self.dots_.append(plot_line(ax, *data, style | own, line_kw))
         ax.set_xlabel("column")
         if self.chromosomes is not None:
             middles = [(start + stop - 1) / 2 for _, start, stop in groups]

@@ -9,7 +9,7 @@ from scipy.stats import beta
 from sklearn.utils import check_scalar
 
 from skmohn._core._types import TableLike
-from skmohn.inspection._fitted import BLUE, GRAY, RED, Display, merge_style
+from skmohn.inspection._fitted import BLUE, GRAY, RED, Display, plot_line
 from skmohn.inspection._labels import (
     MAX_VECTORS,
     PALE_BLUE,
@@ -180,22 +180,17 @@ class QQDisplay(Display):
                 label = f"{what} beside the model" if left else what
                 style = {"marker": "o", "ls": "none", "ms": 3.5, "mew": 0.0}
                 style |= {"color": pale if left else dark, "label": label}
-                style |= {
-                    "zorder": 2 if left else 3,
-                    "rasterized": len(expected) > MAX_VECTORS,
-                }
-                style = merge_style("line", style, line_kw)
-                (line,) = ax.plot(expected, observed, **style)
+                style |= {"zorder": 2 if left else 3}
+                style |= {"rasterized": len(expected) > MAX_VECTORS}
+                line = plot_line(ax, expected, observed, style, line_kw)
                 if not left:
                     fill = {"color": dark, "alpha": 0.13, "lw": 0.0, "zorder": 0}
                     self.bands_.append(ax.fill_between(expected, *band, **fill))
             setattr(self, f"{name}_line_", line)
         most = max(expected[0] for expected, _, _ in series.values())
         ax.plot([0.0, most], [0.0, most], color=GRAY, lw=1.0, zorder=1)
-        ax.set_xlabel("expected $-\\log_{10}$ p-value")
-        ax.set_ylabel("observed $-\\log_{10}$ p-value")
-        ax.set_xlim(left=0.0)
-        ax.set_ylim(bottom=0.0)
+        ax.set(xlabel="expected $-\\log_{10}$ p-value", xlim=(0.0, None))
+        ax.set(ylabel="observed $-\\log_{10}$ p-value", ylim=(0.0, None))
         ax.spines[["top", "right"]].set_visible(False)
         add_legend(ax)
         return self

@@ -16,6 +16,7 @@ from skmohn.inspection._fitted import (
     Layered,
     get_layers,
     merge_style,
+    plot_line,
     read_numbers,
 )
 from skmohn.inspection._labels import add_legend, name_above, name_layers
@@ -170,8 +171,7 @@ class GrowthDisplay(Display):
         self._plot_paying(ax, layers)
         self._plot_held_out(ax, layers)
         self._plot_gamma(ax, layers)
-        ax.set(xlabel="steps of training", ylabel="units of the layer")
-        ax.set_ylim(bottom=0)
+        ax.set(xlabel="steps of training", ylabel="units of the layer", ylim=(0, None))
         # On top of the lines of both.
         others = [other for other in (self.held_out_ax_, self.gamma_ax_) if other]
         add_legend(*others, ax)
@@ -340,11 +340,9 @@ class DescriptionLengthDisplay(Display):
         layers, data = np.arange(len(total)), total - complexity
         ax.vlines(layers, data, total, color=RED, lw=6, alpha=0.3, label="complexity")
         style = {"marker": "o", "color": RED, "label": "description length"}
-        style = merge_style("line", style, line_kw)
-        (self.total_line_,) = ax.plot(layers, total, **style)
+        self.total_line_ = plot_line(ax, layers, total, style, line_kw)
         style = {"marker": "o", "color": BLUE, "label": "minus log-likelihood"}
-        style = merge_style("line", style, line_kw)
-        (self.data_line_,) = ax.plot(layers, data, **style)
+        self.data_line_ = plot_line(ax, layers, data, style, line_kw)
         (self.gone_line_,) = ax.plot(
             layers[n_layers:], total[n_layers:], "o", mfc="white", color=RED
         )
@@ -412,8 +410,7 @@ def _plot_beside(
     for steps, values in series:
         lines += beside.plot(steps, values, color=RED, **style)
         style = style | {"label": None}
-    beside.set_ylabel(name)
-    beside.set_ylim(bottom=0)
+    beside.set(ylabel=name, ylim=(0, None))
     return beside, lines
 
 

@@ -162,10 +162,9 @@ def compare_estimators(
     """
     names = _read_estimators(estimators)
     settings = _Settings(cv, n_repeats, scoring, n_jobs)
+    data = X, y, groups, params
     with say_when_long("compare_estimators", "fewer n_repeats take less time"):
-        result, seed = _score_all(
-            estimators, (X, y, groups, params), settings, random_state
-        )
+        result, seed = _score_all(estimators, data, settings, random_state)
     return Comparison(names, {"data": result}, rope, confidence_level, seed)
 
 
@@ -258,9 +257,8 @@ def compare_on(
     with say_when_long("compare_on", "fewer n_repeats take less time"):
         for name, (X, y) in pairs.items():
             with _named(f"on data set {name!r}"):
-                results[name], seed = _score_all(
-                    estimators, (X, y, None, None), settings, random
-                )
+                scored = _score_all(estimators, (X, y, None, None), settings, random)
+                results[name], seed = scored
     return Comparison(names, results, rope, confidence_level, seed)
 
 
@@ -401,13 +399,11 @@ def _make_splits(
         (True, True): StratifiedGroupKFold,
     }[is_stratified, groups is not None]
     n_folds = _N_FOLDS if cv is None else cv
-    return [
-        split
-        for _ in range(_N_REPEATS if n_repeats is None else n_repeats)
-        for split in kind(
-            n_folds, shuffle=True, random_state=random.randint(2**31 - 1)
-        ).split(X, y, groups)
-    ]
+    splits: list[_Split] = []
+    for _ in range(_N_REPEATS if n_repeats is None else n_repeats):
+        seed = random.randint(2**31 - 1)
+        splits += kind(n_folds, shuffle=True, random_state=seed).split(X, y, groups)
+    return splits
 
 
 class _Run(NamedTuple):
@@ -473,11 +469,9 @@ def _score_split(
             f"of {len(split[1])} rows: use fewer folds or another score"
         )
     test = safe_indexing(X, split[1]), np.asarray(safe_indexing(y, split[1]))
-    fit_seconds, score_seconds = (
-        float(found[f"{k}_time"][0]) for k in ("fit", "score")
-    )
+    fit_seconds, score_seconds = found["fit_time"][0], found["score_time"][0]
     calibration = read_calibration(found["estimator"][0], *test)
-    return _Run(score, fit_seconds, score_seconds, calibration)
+    return _Run(score, float(fit_seconds), float(score_seconds), calibration)
 
 
 @dataclass(frozen=True)
@@ -525,8 +519,7 @@ def calibration_error(parts: list[NDArray | None]) -> float:
         expected = (np.arange(len(values)) + 0.5) / len(values)
         return float(np.mean(np.abs(np.sort(values) - expected)))
     confidence, is_right = values.T
-    bins = np.minimum(
-        (confidence * _CALIBRATION.n_bins).astype(int), _CALIBRATION.n_bins - 1
-    )
+    bins = (confidence * _CALIBRATION.n_bins).astype(int)
+    bins = np.minimum(bins, _CALIBRATION.n_bins - 1)
     differences = np.bincount(bins, is_right - confidence)
     return float(np.abs(differences).sum() / len(values))

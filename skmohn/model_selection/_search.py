@@ -300,12 +300,10 @@ class BlackBoxSearchCV(HTMLRepr, Versioned, BaseSearchCV, CallbackSupportMixin):
         is_raced = self.racing and is_single and not callable(self.refit)
         trials = Trials(scorer, metric, is_raced)
         if self.initial_results is not None:
-            earlier = read_results(
-                self.initial_results, scorer, self.return_train_score
-            )
+            data = self.initial_results, scorer, self.return_train_score
             # Of a setting that is there twice, what has more folds.
             known: dict[Any, tuple[Setting, Outcomes]] = {}
-            for setting, outcomes in earlier:
+            for setting, outcomes in read_results(*data):
                 key = space.key(setting)
                 is_more = key not in known or len(outcomes) > len(known[key][1])
                 if space.has(setting) and is_more:
@@ -345,10 +343,8 @@ class BlackBoxSearchCV(HTMLRepr, Versioned, BaseSearchCV, CallbackSupportMixin):
     ) -> None:
         """Set what a fit leaves."""
         self._report_failures([o for row in trials.outcomes for o in row])
-        scorer = trials.scorer
-        results = tabulate_folds(
-            self, trials.settings, trials.outcomes, len(scorer.folds)
-        )
+        scorer, outcomes = trials.scorer, trials.outcomes
+        results = tabulate_folds(self, trials.settings, outcomes, len(scorer.folds))
         vars(self).update(conclude_search(self, scorer, results))
         self.stopping_reason_ = reason
         self._analyzed = None

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
@@ -78,14 +78,12 @@ def tabulate_terms(
     if not model.is_sparse:
         total = model.function_variance(term_names.variables())
         total *= (model.y_std / scale) ** 2
-    order = np.argsort(-squares, kind="stable")
-    return {
-        "term": [names[j] for j in order],
-        "order": [len(listed.terms[j]) for j in order],
-        "weight": listed.weights[order].tolist(),
-        "standard_error": standard_errors[order].tolist(),
-        "variance_share": (squares[order] / (total or 1.0)).tolist(),
+    columns = {
+        "weight": listed.weights,
+        "standard_error": standard_errors,
+        "variance_share": squares / (total or 1.0),
     }
+    return _rank_terms(names, listed.terms, -squares, columns)
 
 
 def tabulate_classes(
@@ -96,20 +94,13 @@ def tabulate_classes(
 ) -> Table:
     """List the weights of classes, the strongest term first."""
     squares = np.sum(weights**2, axis=0)
-    order = np.argsort(-squares, kind="stable")
     names = term_names.name_terms(term_names.indices(terms))
     labels = ["weight"]
     if len(classes) > 2:
         labels = [f"weight of {label}" for label in classes]
-    return {
-        "term": [names[j] for j in order],
-        "order": [len(terms[j]) for j in order],
-        "weight_share": (squares / max(squares.sum(), 1e-300))[order].tolist(),
-        **{
-            label: row[order].tolist()
-            for label, row in zip(labels, weights, strict=True)
-        },
-    }
+    columns = {"weight_share": squares / max(squares.sum(), 1e-300)}
+    columns |= dict(zip(labels, weights, strict=True))
+    return _rank_terms(names, terms, -squares, columns)
 
 
 def tabulate_rate_ratios_of_terms(
@@ -120,20 +111,18 @@ def tabulate_rate_ratios_of_terms(
     interval: NDArray[np.float64],
 ) -> Table:
     """List the weights of a log mean, the largest first; an interval is in errors."""
-    order = np.argsort(-np.abs(weights), kind="stable")
     names = term_names.name_terms(term_names.indices(terms))
     with np.errstate(over="ignore"):
         ends = np.exp(2.0 * (weights + np.outer(interval, standard_errors)))
         ratios = np.exp(2.0 * weights)
-    return {
-        "term": [names[j] for j in order],
-        "order": [len(terms[j]) for j in order],
-        "weight": weights[order].tolist(),
-        "standard_error": standard_errors[order].tolist(),
-        "rate_ratio": ratios[order].tolist(),
-        "ci_low": ends[0, order].tolist(),
-        "ci_high": ends[1, order].tolist(),
+    columns = {
+        "weight": weights,
+        "standard_error": standard_errors,
+        "rate_ratio": ratios,
+        "ci_low": ends[0],
+        "ci_high": ends[1],
     }
+    return _rank_terms(names, terms, -np.abs(weights), columns)
 
 
 def tabulate_significance(
@@ -141,13 +130,26 @@ def tabulate_significance(
 ) -> Table:
     """List terms with their p-values, the smallest first."""
     names = term_names.name_terms(term_names.indices(terms))
-    order = np.argsort(tests.p_values, kind="stable")
+    columns = {
+        "p_value": tests.p_values,
+        "n_tried": tests.n_tried,
+        "p_corrected": tests.corrected,
+    }
+    return _rank_terms(names, terms, tests.p_values, columns)
+
+
+def _rank_terms(
+    names: Sequence[str],
+    terms: _Labels,
+    key: NDArray[np.float64],
+    columns: Mapping[str, NDArray],
+) -> Table:
+    """Table of terms, those with the least key first."""
+    order = np.argsort(key, kind="stable")
     return {
         "term": [names[j] for j in order],
         "order": [len(terms[j]) for j in order],
-        "p_value": tests.p_values[order].tolist(),
-        "n_tried": tests.n_tried[order].tolist(),
-        "p_corrected": tests.corrected[order].tolist(),
+        **{title: values[order].tolist() for title, values in columns.items()},
     }
 
 
@@ -266,12 +268,8 @@ def add_summary(
 def _summarize(estimator: FittedTerms, table: Table, effects: Sequence[str]) -> str:
     """Show the effects and terms of a model."""
     # Of many classes the weights would not fit.
-    n_wide = sum(name.startswith("weight of ") for name in table)
-    shown = [
-        name
-        for name in table
-        if n_wide <= _MAX_CLASSES or not name.startswith("weight of ")
-    ]
+    wide = [name for name in table if name.startswith("weight of ")]
+    shown = [name for name in table if len(wide) <= _MAX_CLASSES or name not in wide]
     rows = zip(*(list(table[name])[:_MAX_TERMS] for name in shown), strict=True)
     lines = ["".join(map(_cell, shown, row)) for row in rows]
     heads = "".join(f"<th>{escape(_HEADS.get(name, name))}</th>" for name in shown)
@@ -320,10 +318,9 @@ def _cell(name: str, value: Any) -> str:
 def describe_columns(coding: InputCoding) -> str:
     """Count columns by how they were coded."""
     counts = Counter(coding.kind.tolist())
-    parts = []
-    for kind, words in _KINDS.items():
-        if counts[kind]:
-            parts.append(f"{counts[kind]:,} {words}")
+    parts = [
+        f"{counts[kind]:,} {noun}" for kind, noun in _KINDS.items() if counts[kind]
+    ]
     return f"columns: {', '.join(parts) or 'none'}"
 
 

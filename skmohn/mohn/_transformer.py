@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from numbers import Integral
 from typing import Any, Self
 
@@ -116,14 +117,9 @@ class ProductFinder(BaseMOHN):
         )
         samples = complete(samples)
         metadata = {"sample_weight": sample_weight, **(metadata or {})}
-        loop = FitLoop(
-            self,
-            table,
-            y,
-            {k: part for k, part in metadata.items() if part is not None} or None,
-            None,
-            lambda found: attributes(samples, found),
-        )
+        metadata = {k: part for k, part in metadata.items() if part is not None} or None
+        make_attributes = partial(attributes, samples)
+        loop = FitLoop(self, table, y, metadata, attributes=make_attributes)
         with blas_threads_for(len(samples.y)):
             settings = replace(settings, watch=loop.watch)
             found = STRATEGIES[self.strategy].solve[task](samples, settings, loop.step)

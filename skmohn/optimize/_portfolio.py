@@ -272,10 +272,9 @@ class Portfolio:
 
     def _register_pending(self, state: NDArray[np.integer], source: str) -> None:
         """Make a point pending, as one of a source."""
-        is_predicted = source == UNIFORM and self._surrogate.posterior is not None
-        prediction = (
-            float(self._surrogate.mean(state[None])[0]) if is_predicted else None
-        )
+        prediction = None
+        if source == UNIFORM and self._surrogate.posterior is not None:
+            prediction = float(self._surrogate.mean(state[None])[0])
         self.pending[state.tobytes()] = source, prediction
         if source in self._asked:
             self._asked[source] += 1.0
@@ -395,21 +394,12 @@ class Portfolio:
             learning = max(wanted, learning)
         rates = {name: wins / tries for name, (wins, tries) in self._earned.items()}
         climb = rates[LOCAL_SEARCH] / (rates[LOCAL_SEARCH] + rates[SURROGATE])
-        climb = float(
-            np.clip(
-                climb,
-                _PORTFOLIO.min_climb_fraction,
-                1.0 - _PORTFOLIO.min_climb_fraction,
-            )
-        )
-        climb *= (
-            1.0
-            - _PORTFOLIO.surrogate_fraction
-            * self._surrogate.skill**_PORTFOLIO.trust_exponent
-        )
-        if self._is_small(budget) and self._n_without_improvement > len(
-            self.space.free
-        ):
+        least = _PORTFOLIO.min_climb_fraction
+        climb = float(np.clip(climb, least, 1.0 - least))
+        trust = self._surrogate.skill**_PORTFOLIO.trust_exponent
+        climb *= 1.0 - _PORTFOLIO.surrogate_fraction * trust
+        is_stuck = self._n_without_improvement > len(self.space.free)
+        if is_stuck and self._is_small(budget):
             climb = _PORTFOLIO.small_climb_fraction
         return {
             UNIFORM: learning,
@@ -426,11 +416,9 @@ class Portfolio:
         if is_short or self._is_small(budget) or self._has_outliers():
             return _PORTFOLIO.learning_fraction_short
         is_stuck = self._n_without_improvement > _PORTFOLIO.n_idle_per_variable * n_free
-        return (
-            _PORTFOLIO.learning_fraction_stuck
-            if is_stuck or self.deviation()
-            else _PORTFOLIO.learning_fraction
-        )
+        if is_stuck or self.deviation():
+            return _PORTFOLIO.learning_fraction_stuck
+        return _PORTFOLIO.learning_fraction
 
     def _has_binary_moves(self) -> bool:
         """Whether variables have two values, and all their points are in the space."""
@@ -438,10 +426,8 @@ class Portfolio:
 
     def _is_small(self, budget: int | None) -> bool:
         """Whether a good part of all points will be seen."""
-        return (
-            self.space.n_points
-            <= _PORTFOLIO.n_points_per_evaluation * self._n_evaluations(budget)
-        )
+        n_evaluations = self._n_evaluations(budget)
+        return self.space.n_points <= _PORTFOLIO.n_points_per_evaluation * n_evaluations
 
     def _has_outliers(self) -> bool:
         """Whether some values are far worse than all others, as penalties are."""
@@ -449,9 +435,8 @@ class Portfolio:
         if not len(values):
             return False
         good, middle, bad = np.quantile(values, [0.1, 0.5, 0.9])
-        return middle > good and bad - middle > _PORTFOLIO.min_tail_ratio * (
-            middle - good
-        )
+        ratio = _PORTFOLIO.min_tail_ratio
+        return middle > good and bad - middle > ratio * (middle - good)
 
     def _n_evaluations(self, budget: int | None) -> int:
         """Number of evaluations that there will be, those of before included."""
@@ -498,16 +483,15 @@ class Portfolio:
             if source in self._earned:
                 wins, tries = self._earned[source]
                 wins = _PORTFOLIO.decay * wins + float(value < lowest)
-                self._n_without_improvement = (
-                    0 if value < lowest else self._n_without_improvement + 1
-                )
+                self._n_without_improvement += 1
+                if value < lowest:
+                    self._n_without_improvement = 0
                 self._earned[source] = wins, _PORTFOLIO.decay * tries + 1.0
             if source == LOCAL_SEARCH:
                 self._local_search.learn(state, value, self._surrogate, self._rng)
             elif source == UNIFORM and prediction is not None:
-                self._predicted.append(
-                    (prediction, float(self._surrogate.scored(value)))
-                )
+                score = float(self._surrogate.scored(value))
+                self._predicted.append((prediction, score))
             if self.sparse_candidate is not None:
                 self._verify(self.sparse_candidate, state, value)
         # A part of the learning for each evaluation, but for that of the surrogate.

@@ -196,11 +196,8 @@ def _clip_range_unseen(network: Network, reader: InputSpec, bits: int) -> float:
     if not network.n_numbers:
         return float(network.ones.max())
     if network.is_standardized:
-        return (
-            _CALIBRATION.n_stds
-            if bits <= _CALIBRATION.max_clipped_bits
-            else _CALIBRATION.n_stds_fine
-        )
+        is_coarse = bits <= _CALIBRATION.max_clipped_bits
+        return _CALIBRATION.n_stds if is_coarse else _CALIBRATION.n_stds_fine
     if reader.kind == "float32":
         raise ValueError(
             "the range of the inputs is not known: pass X, rows as the device will "

@@ -386,15 +386,10 @@ def _read_unit(input_scale: ArrayLike, network: Network) -> NDArray[np.float64]:
 def _check_targets(network: Network) -> None:
     """Refuse targets of a size that single precision does not hold."""
     scale, mean = network.output_scale, np.abs(network.output_mean)
-    if (
-        scale.min() < 1.0 / _EXPORT.max_single
-        or max(scale.max(), mean.max()) > _EXPORT.max_single
-    ):
-        order = (
-            scale.min()
-            if scale.min() < 1.0 / _EXPORT.max_single
-            else max(*scale, *mean)
-        )
+    smallest, largest = scale.min(), max(scale.max(), mean.max())
+    is_small = smallest < 1.0 / _EXPORT.max_single
+    if is_small or largest > _EXPORT.max_single:
+        order = smallest if is_small else largest
         raise ValueError(
             f"targets are of the order of {order:.0e}, which the C cannot answer in "
             "single precision: learn them in another unit"
@@ -439,9 +434,8 @@ def _check_unit(reader: InputSpec, network: Network) -> None:
     n = network.n_numbers
     with np.errstate(over="ignore"):
         sizes = np.abs([network.input_mean[:n], network.input_scale[:n]]) / reader.unit
-    if np.any(sizes > _EXPORT.max_single) or np.any(
-        sizes[1] < 1.0 / _EXPORT.max_single
-    ):
+    is_small = np.any(sizes[1] < 1.0 / _EXPORT.max_single)
+    if is_small or np.any(sizes > _EXPORT.max_single):
         raise ValueError(
             "input_scale must be of the order of the numbers in the table, or of what "
             f"a sensor can tell of them, got {reader.unit.min()} to {reader.unit.max()}"

@@ -73,11 +73,8 @@ class IntProgram:
     def codes(self, raw: NDArray) -> NDArray:
         """Inputs of the first layer, of rows that the device reads."""
         n = self.network.n_numbers
-        numbers, ones = (
-            self.inputs.codes(raw[:, :n]),
-            self.categories.expand(raw[:, n:]),
-        )
-        return np.hstack([numbers, ones])
+        ones = self.categories.expand(raw[:, n:])
+        return np.hstack([self.inputs.codes(raw[:, :n]), ones])
 
     @property
     def output_scale(self) -> NDArray[np.float64]:
@@ -128,9 +125,8 @@ def quantize(
     curve = tanh_curve(top)
     layers, biases = [], []
     # More is too much for 32 bits with any weight.
-    ones = np.minimum(np.rint(network.ones * top / clip_range), 2.0**31).astype(
-        np.int64
-    )
+    ones = np.minimum(np.rint(network.ones * top / clip_range), 2.0**31)
+    ones = ones.astype(np.int64)
     layer_inputs = _LayerInputs(
         np.concatenate([inputs.low, 0 * ones]),
         np.concatenate([inputs.high, ones]),
@@ -139,11 +135,10 @@ def quantize(
         network.groups,
     )
     for depth in range(network.n_layers):
-        activation_range = (
-            activation_ranges[depth] if depth < len(activation_ranges) else np.inf
-        )
+        is_hidden = depth < len(activation_ranges)
+        bound = activation_ranges[depth] if is_hidden else np.inf
         layer, of_members = _make_layer(
-            network, depth, layer_inputs, top, curve, activation_range, by_shifts
+            network, depth, layer_inputs, top, curve, bound, by_shifts
         )
         layers.append(layer)
         biases.append(of_members)
@@ -247,9 +242,8 @@ def _answers(activation: str, top: int, activation_range: float) -> OutputQuanti
         # Half of one more than a hyperbolic tangent, the part of one in the biases.
         return OutputQuantization(-top, top, -top, 0.5 / top, top)
     if activation in UNBOUNDED:
-        return OutputQuantization(
-            0 if activation == "relu" else -top, top, 0, activation_range / top, 0
-        )
+        low = 0 if activation == "relu" else -top
+        return OutputQuantization(low, top, 0, activation_range / top, 0)
     if activation == "softmax":
         return OutputQuantization(0, ONE, 0, 1.0 / ONE, 0)
     return OutputQuantization(0, 1, 0, 1.0, 0)
@@ -276,9 +270,8 @@ def _bound(
     """Bound of the sums, whatever the inputs are."""
     largest = own_largest = 0
     for codes, bias in zip(members, biases, strict=True):
-        ends = _ends(
-            codes.weights, layer_inputs.low, layer_inputs.high, layer_inputs.groups
-        )
+        bounds = layer_inputs.low, layer_inputs.high, layer_inputs.groups
+        ends = _ends(codes.weights, *bounds)
         largest = max(largest, *(int(np.abs(bias + end).max()) for end in ends))
         if codes.own is not None:
             ends = _ends(codes.own, answers.low, answers.high)

@@ -149,27 +149,23 @@ class Labels(NamedTuple):
         values, vectors = np.linalg.eigh(
             np.diag(class_priors) - np.outer(class_priors, class_priors)
         )
-        values, vectors = (
-            np.maximum(values[1:], _CLASSES.min_class_prior),
-            vectors[:, 1:],
-        )
+        values = np.maximum(values[1:], _CLASSES.min_class_prior)
+        vectors = vectors[:, 1:]
         codes = (np.eye(n_classes) - class_priors) @ vectors / np.sqrt(values)
         count = count_observations(weight) if count is None else count
         sample = join_equal_rows(rows, codes[label], weight, count)
         row = index_of_rows(rows)
         counts = np.zeros((len(sample), n_classes))
         np.add.at(counts, (row, label), weight)
-        return cls(
-            sample,
-            np.sqrt(values)[:, None] * vectors.T,
-            codes,
-            counts,
-            class_priors,
-            row,
-            label,
-            weight,
-            weight / count,
-        )
+        axes = np.sqrt(values)[:, None] * vectors.T
+        observations = row, label, weight, weight / count
+        return cls(sample, axes, codes, counts, class_priors, *observations)
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of latent functions: one for two classes."""
+        n_classes = len(self.class_priors)
+        return 1 if n_classes == 2 else n_classes
 
     def leave_out(
         self, noise: float, residual: NDArray[np.float64], variance: NDArray[np.float64]
@@ -213,11 +209,8 @@ class CalibrationLink(NamedTuple):
             value -= labels.weight @ chances[seen]
             pull = labels.weight[:, None] * np.exp(chances)
             pull[seen] -= labels.weight
-            slope = np.append(
-                away + np.sum(pull * scores), moved / _LINK.constant_variance
-            )
-            slope[1:] += pull.sum(axis=0)
-            return value, slope
+            slopes = moved / _LINK.constant_variance + pull.sum(axis=0)
+            return value, np.append(away + np.sum(pull * scores), slopes)
 
         start = np.append(_LINK.log_slope_mean, np.zeros(n_classes))
         found = minimize(loss, start, jac=True, method="L-BFGS-B").x
@@ -277,11 +270,10 @@ class EnsembleMember(NamedTuple):
         ) -> NDArray[np.float64]:
             known = _known_to(self.covariance.alphabets, rows)
             nothing, each = np.zeros(len(rows)), n_outputs // len(posteriors)
+            covariances = (posterior.covariance_at(known) for posterior in posteriors)
             drawn = [
-                draw_normal(
-                    nothing, posterior.covariance_at(known), each * n_draws, rng
-                )
-                for posterior in posteriors
+                draw_normal(nothing, covariance, each * n_draws, rng)
+                for covariance in covariances
             ]
             values = np.hstack(drawn).reshape(len(rows), n_outputs, n_draws)
             moved = self.link.slope * np.einsum("rod,ok->rdk", values, self.axes)
@@ -368,10 +360,9 @@ class MemberFit(NamedTuple):
     @property
     def successes(self) -> list[NDArray[np.bool_]]:
         """Mask of the observations of the class, for each latent function."""
-        label, n_classes = self.labels.label, len(self.labels.class_priors)
-        return [
-            label == k for k in (range(1, 2) if n_classes == 2 else range(n_classes))
-        ]
+        n_outputs = self.labels.n_outputs
+        outputs = [1] if n_outputs == 1 else range(n_outputs)
+        return [self.labels.label == k for k in outputs]
 
     @property
     def group_of_observations(self) -> NDArray[np.intp] | None:
@@ -382,8 +373,7 @@ class MemberFit(NamedTuple):
     @property
     def work(self) -> float:
         """Approximate number of operations of a logistic likelihood."""
-        n_classes = len(self.labels.class_priors)
-        n_outputs = 1 if n_classes == 2 else n_classes
+        n_outputs = self.labels.n_outputs
         return _CLASSES.work_per_cube * n_outputs * len(self.labels.sample) ** 3
 
     @one_blas_thread
@@ -447,9 +437,8 @@ class MemberFit(NamedTuple):
                 "than are computed: raise memory_budget, pass fewer rows, or fit with "
                 'strategy="logistic"'
             )
-        posterior = NystroemPosterior.condition(
-            covariance, sample, n_inducing, self.seed
-        )
+        data = covariance, sample, n_inducing, self.seed
+        posterior = NystroemPosterior.condition(*data)
         return posterior, partial(posterior.leave_one_out, sample)
 
     def _by_least_squares(
@@ -479,8 +468,7 @@ class MemberFit(NamedTuple):
         labels, rows = self.labels, self.labels.sample.rows
         if self.work > _CLASSES.max_work:
             return None
-        n_classes = len(labels.class_priors)
-        n_outputs = 1 if n_classes == 2 else n_classes
+        n_outputs = labels.n_outputs
         if prior is None:
             prior = self._latent_prior(cast(Prior, start))
         whole = LaplaceEvidence(rows, labels.counts, self.alphabets)
@@ -498,7 +486,7 @@ class MemberFit(NamedTuple):
                 totals = labels.counts.sum(axis=1)
                 left_out = leave_groups_out(mode, totals, rows.group)[labels.row]
             means.append(left_out)
-        signs = OUTPUT_SIGNS if n_outputs == 1 else np.eye(n_classes)
+        signs = OUTPUT_SIGNS if n_outputs == 1 else np.eye(n_outputs)
         alpha = np.transpose([posterior.alpha for posterior in posteriors])
         means = np.transpose(means) @ signs
         return prior, rows, (alpha, signs), tuple(posteriors), means
@@ -508,11 +496,11 @@ class MemberFit(NamedTuple):
     ) -> ExactPosterior:
         """Posterior of normal observations, with the curvature for precision."""
         curvature = totals * mode.probability * (1.0 - mode.probability)
+        precision = np.maximum(curvature, LAPLACE.min_observed_curvature)
         sample = replace(
             self.labels.sample,
             target=mode.latent,
-            weight=prior.noise_variance
-            * np.maximum(curvature, LAPLACE.min_observed_curvature),
+            weight=prior.noise_variance * precision,
             excess=np.ones(len(totals)),
         )
         return ExactPosterior(Covariance(prior, self.alphabets), sample, mode.alpha)
@@ -520,10 +508,10 @@ class MemberFit(NamedTuple):
     def _latent_prior(self, start: Prior) -> Prior:
         """Hyperparameters of the latent functions, learned from some rows."""
         labels, rows = self.labels, self.labels.sample.rows
+        ratio = _CLASSES.latent_variance_ratio
         prior = start._replace(
-            signal_variance=_CLASSES.latent_variance_ratio * start.signal_variance,
-            main_effect_variance=_CLASSES.latent_variance_ratio
-            * start.main_effect_variance,
+            signal_variance=ratio * start.signal_variance,
+            main_effect_variance=ratio * start.main_effect_variance,
         )
         drawn = np.random.default_rng(self.seed).permutation(len(rows))
         drawn = np.sort(drawn[: _CLASSES.max_rows_learned])
@@ -533,10 +521,8 @@ class MemberFit(NamedTuple):
         if n_classes < 2:
             return prior
         evidence = LaplaceEvidence(rows.take(drawn), counts, self.alphabets)
-        is_single = len(labels.class_priors) == 2
-        steps = _CLASSES.max_iter if is_single else _CLASSES.max_iter_many
-        center = np.log(_CLASSES.latent_variance_ratio)
-        ends = np.array([center, 0.0, 0.0]), np.array([1.5, np.inf, 1.0])
+        steps = _CLASSES.max_iter if labels.n_outputs == 1 else _CLASSES.max_iter_many
+        ends = np.array([np.log(ratio), 0.0, 0.0]), np.array([1.5, np.inf, 1.0])
         return maximize_evidence(evidence, prior, steps, ends=ends).prior
 
 
@@ -576,9 +562,8 @@ def needs_logistic_likelihood(
     # others hardly add to it.
     pairs = zip(member_fits, squares, strict=True)
     losses = [member_fit.loss(chances) for member_fit, (_, chances) in pairs]
-    is_cheap = (
-        sum(member_fit.work for member_fit in member_fits) <= _CLASSES.max_work_together
-    )
+    work = sum(member_fit.work for member_fit in member_fits)
+    is_cheap = work <= _CLASSES.max_work_together
     return [is_cheap or loss == min(losses) for loss in losses]
 
 

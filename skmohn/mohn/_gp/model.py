@@ -266,10 +266,9 @@ class GPModel(Model):
         """Posterior means and standard deviations of weights but the constant."""
         # `given` takes the hyperparameters as known, which takes less time.
         means, variances = self.posterior.weights_of(terms)
-        if self.hyperparameter_uncertainty is not None and not given:
-            variances = variances + self.hyperparameter_uncertainty.variance_of_weights(
-                terms
-            )
+        uncertainty = self.hyperparameter_uncertainty
+        if uncertainty is not None and not given:
+            variances = variances + uncertainty.variance_of_weights(terms)
         return self.y_std * means, self.y_std * np.sqrt(variances)
 
     def prior_stds(self, terms: Sequence[Term]) -> NDArray[np.float64]:
@@ -301,19 +300,12 @@ class GPModel(Model):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Posterior means and standard deviations, hyperparameters marginalized."""
         means, stds = np.empty((2, len(wanted)))
-        for part in row_slices(
-            (len(wanted), len(self.posterior.dual_coefficients()[1]))
-        ):
-            means[part], variances = contrasts_of(
-                self.posterior, variables, wanted[part]
-            )
-            if self.hyperparameter_uncertainty is not None:
-                hyperparameter_uncertainty = (
-                    self.hyperparameter_uncertainty.variance_of_contrasts(
-                        variables, wanted[part]
-                    )
-                )
-                variances = variances + hyperparameter_uncertainty
+        posterior, uncertainty = self.posterior, self.hyperparameter_uncertainty
+        for part in row_slices((len(wanted), len(posterior.dual_coefficients()[1]))):
+            moves = variables, wanted[part]
+            means[part], variances = contrasts_of(posterior, *moves)
+            if uncertainty is not None:
+                variances = variances + uncertainty.variance_of_contrasts(*moves)
             stds[part] = np.sqrt(variances)
         return self.y_std * means, self.y_std * stds
 
@@ -347,20 +339,18 @@ class GPModel(Model):
         values = (self.transform.forward(y) - self.y_mean) / self.y_std
         more = join_equal_rows(rows, values, sample_weight)
         if self.noise_map is not None and self.noise_exponent:
-            more = replace(
-                more, excess=self.noise_map.weighing(more.rows) ** self.noise_exponent
-            )
+            excess = self.noise_map.weighing(more.rows) ** self.noise_exponent
+            more = replace(more, excess=excess)
         if self.inference == "hadamard" and not is_on_cube(more.rows).all():
             raise ValueError(
                 "this Gaussian process cannot be updated with missing values, or "
                 "values other than the two seen in fit: fit again on all rows"
             )
+        uncertainty = self.hyperparameter_uncertainty
         return replace(
             self,
             posterior=self.posterior.update(more),
-            hyperparameter_uncertainty=None
-            if self.hyperparameter_uncertainty is None
-            else self.hyperparameter_uncertainty.update(more),
+            hyperparameter_uncertainty=uncertainty and uncertainty.update(more),
             n_observed=self.n_observed + float(more.count.sum()),
             log_slope=self.log_slope + sum_log_slope(self.transform, y, sample_weight),
         ).with_targets(y)
@@ -464,11 +454,8 @@ def _marginalize(
     inference: str,
 ) -> tuple[HyperparameterUncertainty | None, float]:
     """Uncertainty of hyperparameters, and log Occam factor, by some of many rows."""
-    if (
-        inference == "cholesky"
-        and isinstance(posterior, ExactPosterior)
-        and len(sample) <= UNCERTAINTY.max_rows_uncertain
-    ):
+    are_few = len(sample) <= UNCERTAINTY.max_rows_uncertain
+    if inference == "cholesky" and isinstance(posterior, ExactPosterior) and are_few:
         return marginalize_hyperparameters(posterior, len(sample))
     few = sample.take(shuffled[: UNCERTAINTY.max_rows_uncertain])
     few = ExactPosterior.condition(posterior.covariance, few)

@@ -131,7 +131,8 @@ def choose_scale(
     is_chosen = wanted in ("auto", "yeo-johnson") and y.ndim == 1
     if not (is_chosen or n_levels):
         return Scale(first, False)
-    part = _Part.draw(rows, y, sample_weight, seed)
+    data = rows, y, sample_weight, seed
+    part = _Part.draw(*data)
     is_open = is_chosen and wanted == "auto"
     if is_open and not part.has_density():
         # The target is on its own scale.
@@ -142,9 +143,7 @@ def choose_scale(
         plain.append(part.learn(first, alphabets, has_levels=True))
     lines, best = plain[0], max(plain, key=attrgetter("evidence"))
     if best is not lines and y.ndim == 1:
-        compared = _Part.draw(
-            rows, y, sample_weight, seed, _TRANSFORMS.max_rows_compared
-        )
+        compared = _Part.draw(*data, _TRANSFORMS.max_rows_compared)
         if _costs_accuracy(best, lines, part, compared):
             plain, best = [lines], lines
     others = []
@@ -164,9 +163,7 @@ def choose_scale(
         least = best.evidence + _TRANSFORMS.min_gain
         others = [other for other in others if other.evidence > least]
     if is_open and others:
-        compared = _Part.draw(
-            rows, y, sample_weight, seed, _TRANSFORMS.max_rows_compared
-        )
+        compared = _Part.draw(*data, _TRANSFORMS.max_rows_compared)
         best = _likeliest_accurate(best, others, part, compared)
     else:
         best = max(others, key=attrgetter("evidence"), default=best)
@@ -321,14 +318,13 @@ class _Part(NamedTuple):
         """Learn the hyperparameters on a scale."""
         # A sum on one scale is a product on another, so that hyperparameters differ.
         sample = self._observe(transform, alphabets)
-        maximize_evidence = learn_prior(sample, alphabets, first=first)
-        posterior = ExactPosterior.condition(
-            Covariance(maximize_evidence.prior, alphabets), sample
-        )
+        optimum = learn_prior(sample, alphabets, first=first)
+        covariance = Covariance(optimum.prior, alphabets)
+        posterior = ExactPosterior.condition(covariance, sample)
         evidence = posterior.log_evidence()
         if self.y.ndim == 1:
             (evidence,), _ = self.evaluate([transform], posterior)
-        return _Trial(transform, has_levels, maximize_evidence, posterior, evidence)
+        return _Trial(transform, has_levels, optimum, posterior, evidence)
 
     def error(self, trial: _Trial) -> float:
         """Mean square of what rows are off that all others predict, on a scale."""
@@ -342,9 +338,8 @@ class _Part(NamedTuple):
         index = self.rows.group
         if index is None:
             index = index_of_rows(self.rows)
-        folds = (
-            np.random.default_rng(0).permutation(index.max() + 1) % _TRANSFORMS.n_folds
-        )
+        folds = np.random.default_rng(0).permutation(index.max() + 1)
+        folds %= _TRANSFORMS.n_folds
         unit, squares = power_of_two_scale(self.y), np.empty(len(self.y))
         for fold in range(_TRANSFORMS.n_folds):
             test = folds[index] == fold
@@ -352,10 +347,8 @@ class _Part(NamedTuple):
             posterior = train.learn(transform, alphabets).posterior
             _, center, size = standardize(transform.forward(train.y), train.weight)
             rows = held._rows_of(alphabets)
-            variance = (
-                posterior.latent_variance(rows)
-                + posterior.covariance.prior.noise_variance
-            )
+            noise_variance = posterior.covariance.prior.noise_variance
+            variance = posterior.latent_variance(rows) + noise_variance
             mean = center + size * posterior.latent_mean(rows)
             mean, _ = moments(transform, mean, size * np.sqrt(variance))
             mean = np.clip(mean, np.min(train.y), np.max(train.y))
@@ -423,9 +416,8 @@ class _Part(NamedTuple):
         of_rows = (rows @ y) / total
         unit = power_of_two_scale(of_rows)
         evidence, errors = [], []
-        for k, (scale, (_, center, size)) in enumerate(
-            zip(transforms, parts, strict=True)
-        ):
+        scales = zip(transforms, parts, strict=True)
+        for k, (scale, (_, center, size)) in enumerate(scales):
             value = level - n_observed * (0.5 * math.log(spread[k]) + math.log(size))
             evidence.append(value + float(self.counts @ scale.log_slope(y)))
             mean = center + size * (means[:, k] - left[:, k])

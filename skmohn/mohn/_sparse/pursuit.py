@@ -286,11 +286,9 @@ class Pursuit:
 
     def _select(self, found: Iterable[Term], batch: int) -> list[Term]:
         """Score candidates exactly; keep those above the bar and near the best."""
-        present, tabu, now = set(self.model.terms), self.tabu, self.round
+        present = set(self.model.terms)
         # Of collinear candidates, the smallest set comes first.
-        found = in_order(
-            [q for q in found if q not in present and tabu.get(q, -1) < now]
-        )
+        found = in_order([q for q in found if q not in present and self._may_enter(q)])
         if not found:
             return []
         if found != self._scored[0]:
@@ -304,7 +302,7 @@ class Pursuit:
                 self.model.terms,
                 self.bar,
                 self._weigh,
-                lambda term: self.tabu.get(term, -1) < self.round,
+                self._may_enter,
                 self._joined,
             )
         near = min(
@@ -335,6 +333,9 @@ class Pursuit:
         noise = max(self.model.noise, 1e-300)
         inner = columns @ self.model.residual / noise
         return inner, columns @ columns.transpose(0, 2, 1)
+
+    def _may_enter(self, term: Term) -> bool:
+        return self.tabu.get(term, -1) < self.round
 
     def _drop_collinear(self, subsets: list[list[Term]]) -> list[Term]:
         """Members of subsets that are not collinear with a kept one before them."""

@@ -99,10 +99,8 @@ class InputCoding:
         for name in ("low", "high"):
             state[name] = _pack_runs(state[name])
         means, codes = np.unique(self._centers, return_inverse=True)
-        state["centers"] = (
-            means,
-            *_pack_runs(codes.astype(np.min_scalar_type(len(means)))),
-        )
+        codes = codes.astype(np.min_scalar_type(len(means)))
+        state["centers"] = means, *_pack_runs(codes)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -159,27 +157,18 @@ class InputCoding:
             for j in np.flatnonzero(kind == NUMERIC).tolist():
                 # Of distinct values, so that repeated rows count as weights do.
                 values = X[np.isfinite(X[:, j]), j]
-                values = np.unique(
-                    settings[j].round(values) if j in settings else values
-                )
+                if j in settings:
+                    values = settings[j].round(values)
+                values = np.unique(values)
                 thresholds[j] = quantile_thresholds(values, most_levels)
-                categoricals[(j,)] = Categorical(
-                    len(thresholds[j]) + 1, is_ordered=True
-                )
+                n_levels = len(thresholds[j]) + 1
+                categoricals[(j,)] = Categorical(n_levels, is_ordered=True)
                 for unit in _UNITS:
                     if not np.any(np.remainder(values, unit)):
                         units.setdefault(j, unit)
-        return cls(
-            kind,
-            low,
-            high,
-            tuple(categoricals),
-            tuple(categoricals.values()),
-            thresholds,
-            units,
-            settings,
-            far,
-        )
+        alphabets = tuple(categoricals.values())
+        levels = thresholds, units, settings, far
+        return cls(kind, low, high, tuple(categoricals), alphabets, *levels)
 
     def admit(self, X: NDArray) -> Self:
         """Copy that takes all values of rows that a fit has left out."""
@@ -420,9 +409,8 @@ class InputCoding:
         for index in np.flatnonzero(np.isin(columns, list(self.far))).tolist():
             column, numbers = int(columns[index]), values[:, index]
             is_far = self._is_far(numbers, column)
-            values[is_far, index] = np.clip(
-                numbers[is_far], self.low[column], self.high[column]
-            )
+            ends = self.low[column], self.high[column]
+            values[is_far, index] = np.clip(numbers[is_far], *ends)
         return values
 
     def _rounded(
@@ -432,9 +420,8 @@ class InputCoding:
         if not self.settings:
             return values
         for index in np.flatnonzero(np.isin(columns, list(self.settings))).tolist():
-            values[:, index] = self.settings[int(columns[index])].round(
-                values[:, index]
-            )
+            setting = self.settings[int(columns[index])]
+            values[:, index] = setting.round(values[:, index])
         return values
 
     def _encode_rows(
