@@ -127,7 +127,7 @@ def refuse_odd_tables(X: TableLike) -> None:
 
 def _is_no_table(X: object) -> bool:
     """Whether it is a path or another object without rows."""
-    # Of a number scikit-learn says which dimensions it lacks.
+    # For a number, scikit-learn names the missing dimensions.
     has_rows = np.iterable(X) or hasattr(X, "__array__") or isinstance(X, Number)
     return isinstance(X, str | bytes | PathLike) or not has_rows
 

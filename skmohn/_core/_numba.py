@@ -133,7 +133,7 @@ class _Cache:
         file = Path(function.__code__.co_filename)
         folders = [Path(self.cache_path)]
         if not config.CACHE_DIR:
-            # Beside the package may be what somebody else has compiled: who made the
+            # Beside the package may be what another user has compiled: who made the
             # image of a service, for instance. It need not be writable.
             folders.append(file.parent / "__pycache__")
         name = self._cache._impl.filename_base
@@ -199,7 +199,7 @@ def jit(
     # its own.
     # Compiled code is stored next to the package or in numba's user-wide folder, and
     # any number of processes may do so at once; next to the package it is found where
-    # nobody may write, too, unless ``NUMBA_CACHE_DIR`` names another folder. It is
+    # no user may write, too, unless ``NUMBA_CACHE_DIR`` names another folder. It is
     # compiled anew when a kernel in the same folder has changed, and in each process
     # when no folder is writable, or when the environment variable ``SKMOHN_JIT_CACHE``
     # is ``0``. A kernel that is made of a user's function is not to be stored: that is
@@ -207,7 +207,7 @@ def jit(
     # as ``fastmath``.
     if function is None:
         return lambda function: jit(function, is_cached=is_cached, **options)
-    # To compile wrappers that nobody calls takes 0.1 to 0.8 s of the first fit of a
+    # To compile wrappers that are never called takes 0.1 to 0.8 s of the first fit of a
     # family. That of C is for kernels that are called by their address.
     is_inner = function.__name__.startswith("_")
     defaults = {
@@ -304,7 +304,7 @@ def _call_compiled(
 def make_callback(function: Callable[..., float], signature: Any) -> tuple[int, object]:
     """Address by which kernels call a Python function, and what keeps it valid."""
     # It gets pointers as addresses, which :func:`view_pointer` reads, takes the GIL and
-    # must not raise: nobody would see it.
+    # must not raise: the error would be lost.
     if config.DISABLE_JIT:
         _UNCOMPILED[id(function)] = function
         return id(function), function

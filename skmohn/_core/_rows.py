@@ -70,7 +70,7 @@ def join_blocks(blocks: Iterable[NDArray], n_rows: int) -> NDArray:
 
 def are_signs(table: NDArray) -> bool:
     """Whether all values of a table are -1 or +1."""
-    return all(np.all(np.abs(table[some]) == 1) for some in row_slices(table.shape))
+    return all(np.all(np.abs(table[rows]) == 1) for rows in row_slices(table.shape))
 
 
 def distinct_rows(table: NDArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -183,8 +183,8 @@ else:
         return method
 
 
-# Type checkers know no decorator of scikit-learn: without these they would lose the
-# types of what is decorated.
+# Scikit-learn's decorators have no types: without these, those of what is decorated
+# would be lost.
 def with_callbacks(method: _Method) -> _Method:
     """Tear callbacks down after a `fit`, by scikit-learn's decorator."""
     decorated: Any = _with_callbacks(method)

@@ -53,10 +53,10 @@ def refuse_unreadable(X: TableLike, categorical: Collection[int] = ()) -> None:
     for j in sorted(suspects.difference(columns_of_times(X))):
         # One of each type is enough, but for bytes, of which some read as numbers.
         values = column_values(X, j)
-        some = {}
+        examples = {}
         for v in map(_as_is, values):
-            some.setdefault(v if isinstance(v, bytes) else type(v), v)
-        value = next((v for v in some.values() if not _is_readable(v)), None)
+            examples.setdefault(v if isinstance(v, bytes) else type(v), v)
+        value = next((v for v in examples.values() if not _is_readable(v)), None)
         if value is None:
             continue
         name = list(X.columns)[j] if hasattr(X, "columns") else j

@@ -162,8 +162,8 @@ def name_dtype(X: TableLike) -> str:
     # "float64" where columns differ or are no plain numbers.
     if issparse(X):
         return X.dtype.name
-    some = X[:1] if hasattr(X, "__getitem__") else X
-    dtype = np.asarray(some).dtype
+    first = X[:1] if hasattr(X, "__getitem__") else X
+    dtype = np.asarray(first).dtype
     return dtype.name if dtype.kind in "biuf" else "float64"
 
 

@@ -468,7 +468,7 @@ class BaseBLM(
         samples, validation_samples = samples.drop_zero_weight(), None
         if not samples.weights.any():
             raise ValueError("sample_weight is zero for every sample")
-        # A loss of all outputs sees the samples as they are.
+        # A loss of all outputs gets the samples as they are.
         if self.decomposable and self.standardize:
             names = getattr(self, "feature_names_in_", range(samples.X.shape[1]))
             columns = [f"column {name}" for name in names]

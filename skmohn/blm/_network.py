@@ -317,7 +317,7 @@ class OutputLoss:
             raise error
 
     def _in_form(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Rows of outputs as the user sees them, a column for each of several."""
+        """Rows of outputs as they are returned, a column for each of several."""
         return rows[0, self._kept] if self._n_outputs == 1 else rows[:, self._kept].T
 
     def _evaluate(self, t: Any, rows: Any, *arguments: Any) -> float:

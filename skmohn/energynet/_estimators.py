@@ -610,7 +610,7 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
 
     def _learn_targets(self, y: NDArray, weights: NDArray | None) -> NDArray:
         self.target_scaler_ = None
-        # Checked here, since it is not y that the network sees.
+        # Checked here, since the network gets scaled targets.
         y = column_or_1d(y, warn=True) if y.shape[1:] in ((), (1,)) else y
         if self.mlp is not None and self.mlp.loss == "poisson":
             return y

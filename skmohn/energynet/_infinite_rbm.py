@@ -1,6 +1,6 @@
 """Infinite restricted Boltzmann machine: ordered hidden units, grown when needed."""
 
-# An order z says how many of the hidden units take part, the first z of them, and each
+# An order z is the number of hidden units that take part, the first z of them, and each
 # costs a penalty (Côté and Larochelle, "An infinite restricted Boltzmann machine",
 # 2015):
 #

@@ -1,9 +1,9 @@
 """Order and signs of visible units, which do not depend on those of the columns."""
 
 # Training draws weights and bits one after another, so that the same columns in another
-# order, or 0 and 1 exchanged, would train another RBM. So it sees units in a layout
-# that follows from what the columns say, and what was trained is written in the layout
-# of the columns afterwards: the same probabilities, other signs.
+# order, or 0 and 1 exchanged, would train another RBM. So units are in a layout
+# that follows from the values of the columns, and the trained RBM is written in that of
+# the columns afterwards: the same probabilities, other signs.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

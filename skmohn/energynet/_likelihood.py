@@ -180,7 +180,7 @@ def _of_draws(
         probabilities = hidden_means(lower, states)
         states = np.empty((len(states), n_draws, lower.n_hidden), np.float32)
         kernels.bernoulli(as_rows(probabilities), stream, as_rows(states))
-        # What the upper RBM says of its inputs, more than the lower one.
+        # The log probability by the upper RBM replaces that by the lower one.
         log_weight = log_weight - free_energies(upper, states)
         log_weight -= log_hidden_marginals(lower, states)
     return logsumexp(log_weight, axis=1) - np.log(n_draws)

@@ -420,7 +420,7 @@ class StackTrainer:
             max_layers=parameters.max_layers,
             complexity="rademacher" if self.is_paper else "parameters",
             likelihood=self.likelihood,
-            # The paper knows no network without layers.
+            # The paper has no network without layers.
             beats_nothing=not self.is_paper,
             unit_cost=parameters.unit_cost,
             p=self.infinite_rbm_options.p,

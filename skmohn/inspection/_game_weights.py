@@ -224,7 +224,7 @@ def sample_coalitions(
     n_players: int, n_coalitions: int, random: np.random.RandomState
 ) -> NDArray[np.bool_]:
     """Draw distinct coalitions: first the ends, then uniform ones in pairs."""
-    # The ends are nobody, all, each player alone, and all but each. Shapley values give
+    # The ends are no player, all, each alone, and all but each. Shapley values give
     # them most weight, and uniform draws hardly contain them. A coalition is followed
     # by its complement: terms of odd and of even orders are then orthogonal.
     # Ends may cost R2 where they are unlike the rest: a vote of 13 players, 100 values,

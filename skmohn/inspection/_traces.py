@@ -309,7 +309,7 @@ class DescriptionLengthDisplay(Display):
                 "layers grow to the end, without growth=None, warm_start=True, "
                 "partial_fit or a callback that stops the fit"
             )
-        # The history also knows a layer that did not stay.
+        # The history includes a layer that was dropped.
         tried = [record for record in stack.history_ if record["stage"] == "layer"]
         names = "description_length", "complexity", "log_likelihood"
         found = [np.array([record[name] for record in tried]) for name in names]

@@ -40,7 +40,7 @@ from skmohn.inspection._masked_model import (
 
 Game = Callable[[NDArray[np.bool_]], ArrayLike]
 
-# Values that deterministic games have exactly: of nobody, and of all.
+# Values that deterministic games have exactly: of no player, and of all.
 _N_MET: Final = 2
 # Folds by which the faithfulness is measured.
 _N_FOLDS: Final = 5

@@ -147,7 +147,7 @@ def _compare(onnx: Any, model: Any, network: Network, opset: int, X: TableLike) 
         for loss in losses:
             warn_caller(f"{loss}, or pass X to see what is lost")
         return
-    # The evaluator knows small integers of late opsets alone; floats are their values.
+    # The evaluator has small integers of late opsets alone; floats are their values.
     floats = _NetworkGraph(onnx, network, opset, quantized=False).write()
     evaluator = importlib.import_module("onnx.reference").ReferenceEvaluator(floats)
     wanted, (rows, _) = model.predict(X), read_rows(model, X)

@@ -247,7 +247,7 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
         check_is_fitted(self)
         signs, terms = self._read(X), self._terms()
         blocks = row_slices((len(signs), max(len(terms), 1)))
-        values = [multiply(signs[some], terms) @ self.weights_ for some in blocks]
+        values = [multiply(signs[part], terms) @ self.weights_ for part in blocks]
         return np.concatenate(values) - self.log_partition_
 
     def score(  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -445,8 +445,8 @@ class MOHNGLMRegressor(
                 )
         log = "logpmf" if distribution.is_discrete else "logpdf"
         found = [
-            getattr(part, log)(targets[some])
-            for some, part in self._predictive(X, exposure)
+            getattr(part, log)(targets[block])
+            for block, part in self._predictive(X, exposure)
         ]
         return np.concatenate(found)
 
@@ -723,8 +723,8 @@ class MOHNGLMRegressor(
         table = read_inputs(self, X)
         given = np.broadcast_to(_read_exposure(exposure, X), len(table))
         blocks = encode_blocks(self.coding_, table, self._names())
-        for some, rows in zip(coded_blocks(table.shape), blocks, strict=True):
-            yield some, self.model_.predictive(rows, given[some])
+        for block, rows in zip(coded_blocks(table.shape), blocks, strict=True):
+            yield block, self.model_.predictive(rows, given[block])
 
 
 def _read_numbers(y: Any) -> tuple[NDArray[np.float64], None]:

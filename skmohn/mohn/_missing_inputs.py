@@ -89,12 +89,12 @@ class MissingInputs:
         self, mean: Callable[[EncodedRows], NDArray[np.float64]], rows: EncodedRows
     ) -> Iterator[tuple[int, NDArray[np.float64], NDArray[np.float64]]]:
         """Yield an incomplete row, its completions less its mean, probabilities."""
-        for some, completed, ends, probability in self.imputations(rows):
+        for index, completed, ends, probability in self.imputations(rows):
             values, chances = (
                 np.split(part, ends) for part in (mean(completed), probability)
             )
-            own = mean(rows.take(some))
-            for i, part, chance, center in zip(some, values, chances, own, strict=True):
+            parts = zip(index, values, chances, mean(rows.take(index)), strict=True)
+            for i, part, chance, center in parts:
                 yield i, part - center, chance
 
     def imputations(
@@ -118,9 +118,9 @@ class MissingInputs:
         unknown[:, levels] = False
         incomplete = np.flatnonzero(unknown.any(axis=1))
         for start in range(0, len(incomplete), _COMPLETIONS.n_rows_per_block):
-            some = incomplete[start : start + _COMPLETIONS.n_rows_per_block]
+            index = incomplete[start : start + _COMPLETIONS.n_rows_per_block]
             parts, chances = zip(
-                *(self._complete(rows, i, unknown[i], most) for i in some), strict=True
+                *(self._complete(rows, i, unknown[i], most) for i in index), strict=True
             )
             inputs, categories = (
                 np.concatenate([getattr(part, name) for part in parts])
@@ -128,7 +128,7 @@ class MissingInputs:
             )
             ends = np.cumsum([len(part) for part in parts])[:-1]
             completed = EncodedRows(inputs, categories)
-            yield Imputations(some, completed, ends, np.concatenate(chances))
+            yield Imputations(index, completed, ends, np.concatenate(chances))
 
     def _complete(
         self, rows: EncodedRows, i: int, unknown: NDArray[np.bool_], most: int

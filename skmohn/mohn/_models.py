@@ -801,19 +801,19 @@ class Model(ABC):
         values = self.transform.forward(y) / self.y_std
         if rows.group is not None:
             return self._leave_groups_out(rows, chosen, values, count, precision)
-        some, known, left = rows.take(chosen), values, precision
+        chosen_rows, known, left = rows.take(chosen), values, precision
         if with_equals:
             index, _ = distinct_rows(rows)
             weight = count * precision
             total = np.bincount(index, weight)
             known = (np.bincount(index, weight * values) / total)[index]
             left = total[index]
-        function, noise, kept = self.variances_at_map(some, left[chosen])
+        function, noise, kept = self.variances_at_map(chosen_rows, left[chosen])
         # Without what is left out, its error and the variance of the function are
         # larger by one over the fraction of the error that its own fit leaves.
         count = np.where(kept > 0.0, count[chosen], 0.0)
         kept = np.where(kept > 0.0, kept, 1.0)
-        residual = (known[chosen] - self._standard_mean(some)) / kept
+        residual = (known[chosen] - self._standard_mean(chosen_rows)) / kept
         residual += (values - known)[chosen]
         noise = noise * (left / precision)[chosen]
         return LeftOut(residual, function / kept, noise, count)
@@ -831,28 +831,28 @@ class Model(ABC):
         # Values are standardized targets, `count` the observations that each is.
         weight, group = count * precision, cast(NDArray[np.intp], rows.group)
         residual, variance, noise, is_known = np.zeros((4, len(rows)))
-        for some in members_of(group):
-            if not np.isin(group[chosen], group[some[0]]).any():
+        for members in members_of(group):
+            if not np.isin(group[chosen], group[members[0]]).any():
                 continue
-            own = rows.take(some)
-            _, own_noise, _ = self.variances_at_map(own, weight[some])
+            group_rows = rows.take(members)
+            _, own_noise, _ = self.variances_at_map(group_rows, weight[members])
             # What is left out has the covariance N (N - C)^-1 N with its noise, if C is
             # that of the function given all rows, and N their noise.
             root = np.sqrt(own_noise)
             removed, vectors = np.linalg.eigh(
-                self.given_covariance(own) / np.multiply.outer(root, root)
+                self.given_covariance(group_rows) / np.multiply.outer(root, root)
             )
             kept = 1.0 - removed
-            off = values[some] - self._standard_mean(own)
+            off = values[members] - self._standard_mean(group_rows)
             is_left = kept.min() > RESIDUALS.min_residual_fraction
             if is_left:
                 vectors = root[:, None] * vectors
                 off = vectors @ ((vectors.T @ (off / own_noise)) / kept)
                 around = (vectors**2) @ (1.0 / kept) - own_noise
             else:
-                around = np.diagonal(self.given_covariance(own))
-            residual[some], variance[some] = off, np.maximum(around, 0.0)
-            noise[some], is_known[some] = own_noise, is_left
+                around = np.diagonal(self.given_covariance(group_rows))
+            residual[members], variance[members] = off, np.maximum(around, 0.0)
+            noise[members], is_known[members] = own_noise, is_left
         found = residual, variance, noise * count, count * is_known
         return LeftOut(*(part[chosen] for part in found))
 

@@ -491,7 +491,7 @@ class MOHNRegressor(
         strategy, settings = STRATEGIES[self.strategy], FitSettings.of(self)
         targets, given = self._read(strategy, settings, data, params)
         samples = targets.read(together=together)
-        # Passes over all pairs of a wide table are nobody knows how many.
+        # The number of passes over all pairs of a wide table is unknown.
         most = None
         if strategy.most_steps is not None and not samples.is_wide:
             most = MOST_FITS * strategy.most_steps(settings)

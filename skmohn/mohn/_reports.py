@@ -275,7 +275,7 @@ def _summarize(estimator: FittedTerms, table: Table, effects: Sequence[str]) -> 
     heads = "".join(f"<th>{escape(_HEADS.get(name, name))}</th>" for name in shown)
     n_terms = len(estimator.terms_)
     title = "all terms" if n_terms <= _MAX_TERMS else f"strongest of {n_terms:,} terms"
-    # The lengths of all models that were compared are for who looks into the search.
+    # The lengths of all models that were compared are left to `stopping_reason_`.
     reason = re.sub(r" \(description lengths: [^)]*\)", "", estimator.stopping_reason_)
     facts = [*effects, describe_columns(estimator.coding_), _weights(estimator), reason]
     return _details(title, facts, heads, lines)

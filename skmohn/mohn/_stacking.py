@@ -274,14 +274,14 @@ class StackedClassModel:
     def log_proba(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Log probabilities of the classes, averaged over missing values."""
         log_proba = self._of_complete(rows)
-        for some, completed, ends, probability in self.missing_inputs.imputations(
+        for index, completed, ends, probability in self.missing_inputs.imputations(
             rows, _STACKING.max_imputations
         ):
             parts, chances = (
                 np.split(part, ends)
                 for part in (self._of_complete(completed), probability[:, None])
             )
-            log_proba[some] = [
+            log_proba[index] = [
                 logsumexp(part, axis=0, b=chance)
                 for part, chance in zip(parts, chances, strict=True)
             ]

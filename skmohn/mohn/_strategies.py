@@ -437,7 +437,7 @@ def _is_robust(
         return False
     if lengths["nothing"] - lengths["additive"] > _AUTO.max_gain_weak:
         return False
-    # It sees nothing where products may matter.
+    # It has no evidence where products may matter.
     if chosen == "spike_slab" and lengths["additive"] >= lengths["nothing"]:
         return False
     return lengths["additive"] < lengths[chosen] + min_gain

@@ -274,7 +274,7 @@ def _by_pursuit(
     targets = [target]
     if samples.classes is not None:
         indicators = np.eye(len(samples.classes))[target].T
-        # Of two classes one says it all.
+        # Of two classes one determines the other.
         targets = indicators[1:] if len(indicators) == 2 else indicators
     narrower = _for_pursuit(samples, settings)
     posed = read_training_data(
@@ -337,7 +337,7 @@ def _for_pursuit(samples: TrainingData, settings: FitSettings) -> FitSettings:
 
 
 def _go_on(*args: object) -> bool:
-    """Report to nobody, and do not stop."""
+    """Report nothing, and do not stop."""
     return False
 
 
@@ -391,7 +391,7 @@ def find_exact_products(
         memory_budget=memory_budget,
     )
     found: set[Term] = set()
-    # Of two classes one indicator says it all.
+    # Of two classes one indicator determines the other.
     for label in range(1 if n_classes == 2 else 0, n_classes):
         indicator = np.where(labels[first] == label, 1.0, -1.0)
         test = ExactFitTest(rows, indicator)

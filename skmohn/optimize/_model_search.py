@@ -434,7 +434,7 @@ def _describe_end(result: OptimizeResult, found: SearchResult, method: str) -> N
 
 
 def _warn_of_moves(model: Model, used: NDArray[np.integer]) -> None:
-    """Warn of named columns that are moved, though nobody may be able to set them."""
+    """Warn of named columns that are moved, though they may be out of control."""
     columns = np.flatnonzero(np.isin(model.owner, used))
     names = [model.columns.names[j] for j in columns]
     if not names or not isinstance(names[0], str):

@@ -446,7 +446,7 @@ def _two_valued(
 
 
 def _is_from_dimod(model: Any) -> bool:
-    """Whether it is one of dimod's models; nobody has one without dimod."""
+    """Whether it is one of dimod's models, for which dimod must be loaded."""
     dimod = sys.modules.get("dimod")
     if dimod is None:
         return False

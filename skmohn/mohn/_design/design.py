@@ -94,9 +94,9 @@ def pack_signs(rows: NDArray) -> NDArray[np.uint64]:
     n_blocks = -(-n_samples // _BLOCK)
     packed = np.zeros((n_rows, n_blocks * _BLOCK // 8), dtype=np.uint8)
     for start in range(0, n_rows, _DESIGN.n_inputs_unpacked):
-        some = rows[start : start + _DESIGN.n_inputs_unpacked] < 0
-        bits = np.packbits(some, axis=1, bitorder="little")
-        packed[start : start + len(some), : bits.shape[1]] = bits
+        block = rows[start : start + _DESIGN.n_inputs_unpacked] < 0
+        bits = np.packbits(block, axis=1, bitorder="little")
+        packed[start : start + len(block), : bits.shape[1]] = bits
     return packed.view(np.uint64)
 
 
@@ -279,9 +279,9 @@ class PackedDesign(_Design):
         constant = np.zeros_like(self.bits[:1])
         inputs = np.vstack([constant, self.bits])
         for start in range(0, len(inputs), _DESIGN.n_inputs_per_product):
-            some = inputs[start : start + _DESIGN.n_inputs_per_product]
+            block = inputs[start : start + _DESIGN.n_inputs_per_product]
             # Each pair once, and none of an input with itself.
-            means = np.tril(self.gram(some, inputs[: start + len(some)]), start - 1)
+            means = np.tril(self.gram(block, inputs[: start + len(block)]), start - 1)
             if np.abs(means).max() >= _DESIGN.max_mean * self.n_samples:
                 return False
         return True

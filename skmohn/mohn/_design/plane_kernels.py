@@ -110,7 +110,7 @@ def _moments(
     square += m * m * (square_y - 2.0 * c * sum_y + n_rows * c * c)
     mean = product / n_rows
     spread = square - product * mean
-    # A product that does not vary says nothing.
+    # A product that does not vary has no score.
     return mean, 1.0 / np.sqrt(spread) if spread > _LEAST * n_rows else 0.0
 
 

@@ -247,7 +247,7 @@ class EnsembleMember(NamedTuple):
 
     def log_odds(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Log probabilities up to a constant for each row, (n_rows, n_classes)."""
-        # In the rows, levels may follow the categoricals that it knows.
+        # In the rows, levels may follow the categoricals of the member.
         rows = _known_to(self.covariance.alphabets, rows)
         scores = np.empty((len(rows), self.weights.shape[1]))
         for part in row_blocks(len(rows)):

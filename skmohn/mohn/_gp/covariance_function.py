@@ -209,13 +209,13 @@ class GramMatrix:
         if len(self.signs):
             of_signs = self._sum_equal(weights).astype(covariance.dtype)
             for part in pair_blocks(*covariance.shape):
-                some = left.signs[part] * of_signs
-                covariance[part] += some @ right.signs.T
+                products = left.signs[part] * of_signs
+                covariance[part] += products @ right.signs.T
         if len(self.reals):
             of_reals = weights[self.reals]
             for part in pair_blocks(*covariance.shape):
-                some = left.reals[:, part].T * of_reals
-                covariance[part] += some @ right.reals
+                products = left.reals[:, part].T * of_reals
+                covariance[part] += products @ right.reals
         if self.fixed is not None:
             covariance += prior.main_effect_variance * self.fixed.linear
         for i, centered in enumerate(tables.centered):
@@ -323,8 +323,8 @@ class FixedInputs(NamedTuple):
     @classmethod
     def of(cls, rows: EncodedRows, prior: Prior, inputs: NDArray[np.intp]) -> Self:
         """Compute them for some of the inputs. O(n_inputs n_rows^2)."""
-        some = EncodedRows(rows.inputs[:, inputs], rows.categories[:, :0])
-        pairs = GramMatrix(some, some)
+        projected = EncodedRows(rows.inputs[:, inputs], rows.categories[:, :0])
+        pairs = GramMatrix(projected, projected)
         own = Prior(prior.ard_rates[inputs], np.empty(0), 1.0, 1.0, 1.0)
         # Less the constant, which is added.
         linear = np.full((len(rows), len(rows)), -PRIOR.constant_variance)
@@ -389,7 +389,7 @@ def _split_inputs(
     rows: EncodedRows, real: NDArray[np.bool_]
 ) -> tuple[NDArray[np.intp], ...]:
     """Inputs that are -1, 0 or +1, others, and the numbers of the former."""
-    # The same objects for the same rows: `PriorTables` knows inputs by them.
+    # The same objects for the same rows: `PriorTables` finds inputs by them.
     key = _split_inputs, real.tobytes()
     if key not in rows.prepared:
         signs, reals = np.flatnonzero(~real), np.flatnonzero(real)

@@ -230,13 +230,13 @@ def leave_groups_out(
     """Leave all targets of a group out at once, see `ExactPosterior.leave_one_out`."""
     # The inverse covariance is ``root.T @ root``, smaller by ``less @ less.T``.
     residual, variance = np.empty_like(alpha), np.empty(len(alpha))
-    for some in members_of(group):
-        precision = root[:, some].T @ root[:, some]
+    for members in members_of(group):
+        precision = root[:, members].T @ root[:, members]
         if less is not None:
-            precision -= less[some] @ less[some].T
+            precision -= less[members] @ less[members].T
         covariance = np.linalg.inv(precision)
-        residual[some] = covariance @ alpha[some]
-        variance[some] = np.diagonal(covariance)
+        residual[members] = covariance @ alpha[members]
+        variance[members] = np.diagonal(covariance)
     return residual, variance
 
 

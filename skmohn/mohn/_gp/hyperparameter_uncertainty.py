@@ -73,9 +73,9 @@ class HyperparameterUncertainty:
         """Change of the function's mean over one standard deviation of each axis."""
         slopes = np.empty((len(rows), len(self.pairs)))
         for part in row_blocks(len(rows)):
-            some = rows.take(part)
+            block = rows.take(part)
             for j, (up, down) in enumerate(self.pairs):
-                slopes[part, j] = up.latent_mean(some) - down.latent_mean(some)
+                slopes[part, j] = up.latent_mean(block) - down.latent_mean(block)
         return slopes
 
     def variance(self, rows: EncodedRows) -> NDArray[np.float64]:

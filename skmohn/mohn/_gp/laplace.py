@@ -243,10 +243,10 @@ def leave_groups_out(
     curvature = totals * mode.probability * (1.0 - mode.probability)
     root = np.sqrt(np.maximum(curvature, LAPLACE.min_observed_curvature))
     means = np.empty(len(totals))
-    for some in members_of(group):
-        own = root[some]
-        scaled = mode.precision[np.ix_(some, some)] / np.multiply.outer(own, own)
-        shortfall = mode.alpha[some] / own
+    for members in members_of(group):
+        own = root[members]
+        scaled = mode.precision[np.ix_(members, members)] / np.multiply.outer(own, own)
+        shortfall = mode.alpha[members] / own
         gain = shortfall - np.linalg.solve(scaled, shortfall)
-        means[some] = mode.latent[some] + gain / own
+        means[members] = mode.latent[members] + gain / own
     return means

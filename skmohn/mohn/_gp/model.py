@@ -232,7 +232,7 @@ class GPModel(Model):
         left = of_row * self.posterior.precision(index[known])
         # The row of the covariance is that of the factor but for the noise.
         function[known] = of_row * (1.0 - left)
-        # As `residual_fraction` says it, without a difference of almost equal numbers.
+        # As of `residual_fraction`, without a difference of almost equal numbers.
         kept[known] = 1.0 - fraction + fraction * left
         return function, noise, kept
 
@@ -532,21 +532,21 @@ def _condition_many(
     part = sample.take(shuffled[:n_part])
     fraction = len(part) / len(sample)
     part = replace(part, log_weight=fraction * sample.log_weight)
-    some = ExactPosterior.condition(covariance, part)
-    rate = some.log_evidence() / float(part.count.sum())
+    subset = ExactPosterior.condition(covariance, part)
+    rate = subset.log_evidence() / float(part.count.sum())
     if len(sample) < _INFERENCE.min_rows_ratio * n_part:
-        return "subset", some, rate
+        return "subset", subset, rate
     through = NystroemPosterior.condition(covariance, sample, n_inducing, seed)
     others = sample.take(shuffled[n_part:][: RESIDUALS.max_left_out])
     off = (
-        others.target - some.latent_mean(others.rows),
+        others.target - subset.latent_mean(others.rows),
         through.leave_one_out(others)[0],
     )
     errors = [
         np.sum(others.weight / others.excess * difference**2) for difference in off
     ]
     if errors[0] < errors[1]:
-        return "subset", some, rate
+        return "subset", subset, rate
     return "nystroem", through, rate
 
 

@@ -322,11 +322,12 @@ def _mean_product(factors: list[_Factor], without: Sequence[_Factor] = ()) -> fl
 
 
 def _joint_mean(
-    some: list[_Factor], others: list[_Factor], without: Sequence[_Factor] = ()
+    factors: list[_Factor], others: list[_Factor], without: Sequence[_Factor] = ()
 ) -> float:
     """Mean of the product of two products of inputs, but for some inputs."""
-    both = [f.spread for f in some if f in others and f not in without]
-    apart = [f for f in some if f not in others] + [f for f in others if f not in some]
+    both = [f.spread for f in factors if f in others and f not in without]
+    apart = [f for f in factors if f not in others]
+    apart += [f for f in others if f not in factors]
     return float(np.prod(both)) * _mean_product(apart, without)
 
 

@@ -294,10 +294,10 @@ class _Part(NamedTuple):
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         index = index_of_rows(rows)
         shuffled = np.random.default_rng(seed).permutation(index.max() + 1)
-        some = np.flatnonzero(np.isin(index, shuffled[:n_rows]))
-        rows = rows.take(some)
-        counts = count_observations(weight)[some]
-        return cls(rows, y[some], weight[some], counts)
+        chosen = np.flatnonzero(np.isin(index, shuffled[:n_rows]))
+        rows = rows.take(chosen)
+        counts = count_observations(weight)[chosen]
+        return cls(rows, y[chosen], weight[chosen], counts)
 
     def has_density(self) -> bool:
         """Whether the targets have more than a few values."""

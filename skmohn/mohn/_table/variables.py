@@ -126,15 +126,15 @@ class Marginals:
         is_numeric = coding.kind[coding.usable] == NUMERIC
         # Some columns at a time: planes are written out.
         for part in row_slices((len(inputs), n_rows)):
-            some = inputs[part]
-            values, known = rows.columns(some)
+            block = inputs[part]
+            values, known = rows.columns(block)
             weights = known * weight[:, None]
             total = np.maximum(weights.sum(axis=0), np.finfo(float).tiny)
             mean[part] = (weights * values).sum(axis=0) / total
             square[part] = (weights * values**2).sum(axis=0) / total
-            for k in np.flatnonzero(is_numeric[some]).tolist():
+            for k in np.flatnonzero(is_numeric[block]).tolist():
                 own = known[:, k]
-                i = int(some[k])
+                i = int(block[k])
                 quartiles[i], numbers[i] = _quantiles(values[own, k], weight[own])
         categories, levels = [], {}
         usable = coding.usable.tolist()
