@@ -65,12 +65,7 @@ __all__ = [
 
 if TYPE_CHECKING:  # what the names are, for editors and type checkers
     from skmohn._warm_up import warm_up
-    from skmohn.blm import (
-        BLMClassifier,
-        BLMController,
-        BLMRegressor,
-        SearchOptions,
-    )
+    from skmohn.blm import BLMClassifier, BLMController, BLMRegressor, SearchOptions
     from skmohn.energynet import (
         EnergyNetClassifier,
         EnergyNetImputer,

@@ -14,14 +14,7 @@ from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 
 from skmohn._core._fitting import warn_of_table
-from skmohn._core._meanings import (
-    IT,
-    TIMES,
-    find_cure,
-    is_number,
-    is_unknown,
-    listed,
-)
+from skmohn._core._meanings import IT, TIMES, find_cure, is_number, is_unknown, listed
 from skmohn._core._sklearn import is_pandas_na, safe_indexing
 from skmohn._core._types import TableLike
 

@@ -25,18 +25,8 @@ from skmohn._core._sklearn import (
     num_features,
     safe_indexing,
 )
-from skmohn._core._tables import (
-    ALL_NUMBERS,
-    DTYPES,
-    array_as_fitted,
-    validate_table,
-)
-from skmohn._core._text import (
-    column_values,
-    columns_of_text,
-    refuse_text,
-    warn_of_text,
-)
+from skmohn._core._tables import ALL_NUMBERS, DTYPES, array_as_fitted, validate_table
+from skmohn._core._text import column_values, columns_of_text, refuse_text, warn_of_text
 from skmohn._core._times import (
     column_types,
     columns_of_times,

@@ -3,14 +3,7 @@
 from collections import namedtuple
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
-from typing import (
-    Annotated,
-    Any,
-    NamedTuple,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import numba
 import numpy as np

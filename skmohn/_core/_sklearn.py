@@ -83,10 +83,7 @@ from sklearn.linear_model import LassoCV
 from sklearn.metrics._scorer import _MultimetricScorer
 from sklearn.model_selection import check_cv
 from sklearn.model_selection._search import BaseSearchCV
-from sklearn.model_selection._validation import (
-    _fit_and_score,
-    _insert_error_scores,
-)
+from sklearn.model_selection._validation import _fit_and_score, _insert_error_scores
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import _safe_indexing as safe_indexing
@@ -439,10 +436,7 @@ class _WatchedMLPRegressor(_WatchedMLP, MLPRegressor):
     """MLPRegressor with given first layers, whose loss is watched."""
 
     def _backprop(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self,
-        X: NDArray,
-        y: NDArray,
-        *args: Any,
+        self, X: NDArray, y: NDArray, *args: Any
     ) -> tuple[Any, ...]:
         found = super()._backprop(X, y, *args)
         if self.loss != "squared_error" or y.shape[1] == 1:

@@ -15,9 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import (
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._fitting import FitLoop, warn_caller
 from skmohn._core._html import HTMLRepr
@@ -35,9 +33,7 @@ from skmohn._core._sklearn import (
 from skmohn._core._tables import ALL_NUMBERS
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
-from skmohn._core._validation import (
-    is_pair_given,
-)
+from skmohn._core._validation import is_pair_given
 from skmohn._core._versions import Versioned
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._codec import auto_bound, auto_range, grid_step

@@ -78,9 +78,7 @@ class Layout:
         return sum(n_out * (1 + n_in + n_own) for n_out, n_in, n_own in self.blocks())
 
     def spread(
-        self,
-        values: NDArray[np.float64],
-        own_values: NDArray[np.float64] | None = None,
+        self, values: NDArray[np.float64], own_values: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
         """Spread values of layers, and of weights within them, over all weights."""
         # By default weights within a layer have a tenth of the others' value.

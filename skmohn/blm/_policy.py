@@ -15,12 +15,7 @@ from skmohn._core._types import check_array
 from skmohn._core._validation import is_integer
 from skmohn.blm import _policy_kernels as kernels
 from skmohn.blm._kernels import Network
-from skmohn.blm._network import (
-    ACTIVATIONS,
-    DatasetProblem,
-    Layout,
-    activate,
-)
+from skmohn.blm._network import ACTIVATIONS, DatasetProblem, Layout, activate
 from skmohn.blm._policy_kernels import Policy
 from skmohn.blm._search import ask, tell
 from skmohn.blm._search_kernels import Search

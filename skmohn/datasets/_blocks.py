@@ -138,11 +138,7 @@ def make_mk_trap(
 
 
 @validate_params(
-    SAMPLING_CONSTRAINTS
-    | {
-        "n_features": [Count(2)],
-        "shuffle": ["boolean"],
-    },
+    SAMPLING_CONSTRAINTS | {"n_features": [Count(2)], "shuffle": ["boolean"]},
     prefer_skip_nested_validation=True,
 )
 def make_bmda_quadratic(

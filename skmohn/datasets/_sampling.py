@@ -8,11 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from skmohn._core._elimination import (
-    find_neighbors,
-    maximize_by_order,
-    order_by_degree,
-)
+from skmohn._core._elimination import find_neighbors, maximize_by_order, order_by_degree
 from skmohn._core._sklearn import Interval, Options, StrOptions
 from skmohn._core._tuned import tuned
 from skmohn._core._walsh import WalshPolynomial, evaluate, flatten_sets
@@ -91,8 +87,7 @@ def find_optima(
     max_entries = _MAX_ENTRIES[optimum]
     # A table over k variables and the one to eliminate has 2^(k + 1) entries.
     order = order_by_degree(
-        find_neighbors(polynomial, n_features),
-        max_width=max_entries.bit_length() - 2,
+        find_neighbors(polynomial, n_features), max_width=max_entries.bit_length() - 2
     )
     if not order.held and order.cost <= max_entries:
         advice = 'use optimum="auto" or optimum=False'

@@ -34,10 +34,7 @@ class AnnealingPath:
 
 
 def anneal(
-    path: AnnealingPath,
-    n_chains: int,
-    n_temperatures: int,
-    stream: NDArray[np.uint64],
+    path: AnnealingPath, n_chains: int, n_temperatures: int, stream: NDArray[np.uint64]
 ) -> NDArray[np.float64]:
     """Anneal chains along a path; return their log-weights, (n_chains,)."""
     # The stream of random numbers is one for all chains, shape (1,), or one for each.

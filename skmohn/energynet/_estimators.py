@@ -24,11 +24,7 @@ from skmohn._core._categories import Categories, as_table
 from skmohn._core._fitting import History, all_or_nothing, table_is_read
 from skmohn._core._html import HTMLRepr
 from skmohn._core._quantiles import mask_lone, pull_in
-from skmohn._core._scaling import (
-    fitted_scaler,
-    restore_checked,
-    standardize_checked,
-)
+from skmohn._core._scaling import fitted_scaler, restore_checked, standardize_checked
 from skmohn._core._sklearn import (
     CallbackSupportMixin,
     StrOptions,

@@ -15,13 +15,7 @@ from scipy.stats import linregress
 from skmohn._core._rows import n_distinct_rows
 from skmohn._core._tuned import tuned
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._growth import (
-    GrowthResult,
-    Report,
-    decision,
-    free_lengths,
-    train,
-)
+from skmohn.energynet._growth import GrowthResult, Report, decision, free_lengths, train
 from skmohn.energynet._missing import MissingMask
 from skmohn.energynet._partition import (
     PARTITION,

@@ -161,10 +161,7 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
     _when_long = EnergyNetTransformer._when_long
     _parameter_constraints = {
         "transformer": [EnergyNetTransformer, None],
-        "contamination": [
-            StrOptions({"auto"}),
-            Interval(Real, 0, 0.5, closed="right"),
-        ],
+        "contamination": [StrOptions({"auto"}), Interval(Real, 0, 0.5, closed="right")],
         "false_alarm_rate": [Interval(Real, 0, 0.5, closed="right")],
         "trimmed_fraction": [Interval(Real, 0, 0.4, closed="both")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],

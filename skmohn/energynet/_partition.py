@@ -15,12 +15,7 @@ from skmohn._core._sklearn import Interval, validate_params
 from skmohn._core._tuned import tuned
 from skmohn.energynet._annealing import AnnealingPath, anneal
 from skmohn.energynet._groups import Groups, list_states, log_state_sums, state_logits
-from skmohn.energynet._rbm import (
-    RBM,
-    check_states,
-    draw_stream,
-    sides_of,
-)
+from skmohn.energynet._rbm import RBM, check_states, draw_stream, sides_of
 from skmohn.energynet._training import data_logits
 
 

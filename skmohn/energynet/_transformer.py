@@ -779,10 +779,7 @@ class EnergyNetTransformer(
         require_fitted(self, "weights_")
         parts = self.weights_, self.hidden_bias_, self.visible_bias_
         first, *others = zip(*parts, strict=True)
-        return [
-            RBM(*first, self.coding_.groups),
-            *(RBM(*layer) for layer in others),
-        ]
+        return [RBM(*first, self.coding_.groups), *(RBM(*layer) for layer in others)]
 
     @property
     def ensemble_weights_(self) -> dict[str, float]:

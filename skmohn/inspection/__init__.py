@@ -5,10 +5,7 @@ from skmohn.inspection._black_box import (
     OptimizationHistoryDisplay,
     ParallelCoordinatesDisplay,
 )
-from skmohn.inspection._comparison import (
-    CriticalDifferenceDisplay,
-    DifferencesDisplay,
-)
+from skmohn.inspection._comparison import CriticalDifferenceDisplay, DifferencesDisplay
 from skmohn.inspection._discovery import DiscoveryErrorDisplay, DiscoveryOrdersDisplay
 from skmohn.inspection._hypergraph import HypergraphDisplay
 from skmohn.inspection._images import FiltersDisplay, SamplesDisplay

@@ -8,14 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_consistent_length
 
 from skmohn._core._validation import read_names, read_vector
-from skmohn.inspection._fitted import (
-    BLUE,
-    GRAY,
-    RED,
-    Display,
-    plot_line,
-    read_numbers,
-)
+from skmohn.inspection._fitted import BLUE, GRAY, RED, Display, plot_line, read_numbers
 from skmohn.inspection._labels import shorten
 
 # Characters of the name of an estimator.

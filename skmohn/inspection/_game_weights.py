@@ -73,10 +73,7 @@ def transform_game(values: NDArray[np.float64]) -> GameWeights:
 
 
 def fit_game(
-    coalitions: NDArray[np.bool_],
-    values: NDArray[np.float64],
-    n_met: int,
-    seed: int,
+    coalitions: NDArray[np.bool_], values: NDArray[np.float64], n_met: int, seed: int
 ) -> GameWeights:
     """Fit weights to values of coalitions; the first `n_met` values are met exactly."""
     # A noisy game has none. If few terms reproduce all values, they are the game; if

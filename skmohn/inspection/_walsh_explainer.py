@@ -11,11 +11,7 @@ from sklearn.utils import check_random_state
 
 from skmohn._core._fitting import History
 from skmohn._core._optional import import_optional
-from skmohn._core._sklearn import (
-    Interval,
-    StrOptions,
-    validate_parameter_constraints,
-)
+from skmohn._core._sklearn import Interval, StrOptions, validate_parameter_constraints
 from skmohn._core._types import TableLike, Term
 from skmohn._core._validation import read_names, require_memory
 from skmohn.inspection._game_weights import (
@@ -378,11 +374,7 @@ class WalshExplanation:
         return pandas.DataFrame(list(self.records(max_order, index)), columns=columns)
 
     def to_interaction_constraints(
-        self,
-        max_order: int = 3,
-        *,
-        variance: float = 0.99,
-        main_effects: bool = True,
+        self, max_order: int = 3, *, variance: float = 0.99, main_effects: bool = True
     ) -> list[list[int]]:
         """List the sets of columns that interact, for models that take constraints.
 
@@ -495,10 +487,7 @@ def _fit(evaluations: Evaluations) -> GameWeights:
     if evaluations.is_complete and evaluations.deterministic:
         return transform_game(evaluations.values)
     return fit_game(
-        evaluations.coalitions,
-        evaluations.values,
-        evaluations.n_met,
-        evaluations.seed,
+        evaluations.coalitions, evaluations.values, evaluations.n_met, evaluations.seed
     )
 
 

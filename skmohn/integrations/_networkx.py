@@ -64,11 +64,7 @@ def to_networkx(model: MOHNRegressor) -> Any:
     for term, coef, error in weights:
         connected = tuple(names[label] for label in term)
         graph.add_node(
-            connected,
-            bipartite=1,
-            weight=coef,
-            order=len(term),
-            standard_error=error,
+            connected, bipartite=1, weight=coef, order=len(term), standard_error=error
         )
         graph.add_edges_from((connected, name) for name in connected)
     return graph

@@ -25,12 +25,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 
 from skmohn._core._long import say_when_long
-from skmohn._core._sklearn import (
-    N_JOBS,
-    Interval,
-    safe_indexing,
-    validate_params,
-)
+from skmohn._core._sklearn import N_JOBS, Interval, safe_indexing, validate_params
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
 from skmohn._core._validation import is_integer, read_names

@@ -77,11 +77,7 @@ def _learns_further(estimator: "MOHNClassifier") -> bool:
 
 
 class MOHNClassifier(
-    ExportMixin,
-    CallbackSupportMixin,
-    ProductFinder,
-    ClassifierMixin,
-    BaseEstimator,
+    ExportMixin, CallbackSupportMixin, ProductFinder, ClassifierMixin, BaseEstimator
 ):
     """Classes by all interactions, by the few that matter, or by an ensemble of both.
 

@@ -23,12 +23,7 @@ from skmohn.mohn._gp.weight_prior import Covariance
 from skmohn.mohn._sparse.exact_fit import ExactFitTest
 from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
 from skmohn.mohn._stacking import SparseClassModel
-from skmohn.mohn._table.coding import (
-    CATEGORIES,
-    NUMERIC,
-    ONE_HOT,
-    InputCoding,
-)
+from skmohn.mohn._table.coding import CATEGORIES, NUMERIC, ONE_HOT, InputCoding
 from skmohn.mohn._table.level_kernels import find_levels
 from skmohn.mohn._table.rows import Categorical, EncodedRows, standardize
 from skmohn.mohn._table.target import Logarithm, Unchanged

@@ -9,12 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from skmohn._core._names import index_names
 from skmohn._core._sklearn import Interval, validate_parameter_constraints
-from skmohn._core._validation import (
-    is_integer,
-    read_names,
-    read_vector,
-    require_memory,
-)
+from skmohn._core._validation import is_integer, read_names, read_vector, require_memory
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._spike_slab.model import SpikeSlabModel
 from skmohn.mohn._table.coding import TWO_VALUED, InputCoding

@@ -37,11 +37,7 @@ from skmohn.mohn._reports import (
     tabulate_rate_ratios_of_terms,
     to_frame,
 )
-from skmohn.mohn._sparse.distributions import (
-    DISTRIBUTIONS,
-    Distribution,
-    bounded_exp,
-)
+from skmohn.mohn._sparse.distributions import DISTRIBUTIONS, Distribution, bounded_exp
 from skmohn.mohn._sparse.inference import label_collinear_terms
 from skmohn.mohn._sparse.tweedie import Tweedie
 from skmohn.mohn._strategies import strategies_for
@@ -241,10 +237,7 @@ class MOHNGLMRegressor(
         "outliers": [StrOptions({"auto", "keep"})],
     }
 
-    _used_by = {
-        "terms": ("auto", "given"),
-        "max_terms": ("auto",),
-    }
+    _used_by = {"terms": ("auto", "given"), "max_terms": ("auto",)}
 
     def __init__(
         self,

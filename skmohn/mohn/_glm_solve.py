@@ -18,12 +18,7 @@ from skmohn.mohn._design.terms import in_order, with_kept
 from skmohn.mohn._models import JOINT, FitResult, SelectedModel
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._sparse.distributions import Distribution, bounded_exp
-from skmohn.mohn._sparse.glm import (
-    GLMPath,
-    Response,
-    covariance_root,
-    fit_glm,
-)
+from skmohn.mohn._sparse.glm import GLMPath, Response, covariance_root, fit_glm
 from skmohn.mohn._sparse.logistic import LOGISTIC_SEARCH, ScorePath
 from skmohn.mohn._sparse.logistic_selection import choose_products, learn_on_folds
 from skmohn.mohn._sparse.newton import add_constant

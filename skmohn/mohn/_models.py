@@ -612,10 +612,7 @@ class Model(ABC):
         return moments(self.transform, self._clipped_center(rows, std, clip), std)[1]
 
     def quantiles(
-        self,
-        rows: EncodedRows,
-        probabilities: NDArray[np.float64],
-        clip: bool = True,
+        self, rows: EncodedRows, probabilities: NDArray[np.float64], clip: bool = True
     ) -> NDArray[np.float64]:
         """Quantiles of new observations at probabilities, (n_rows, n_probabilities)."""
         std = self.std_on_scale(rows)

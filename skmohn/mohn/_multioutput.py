@@ -15,12 +15,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from skmohn._core._bad_values import parse_text_targets, refuse_complex, refuse_times
 from skmohn._core._categories import read_table
-from skmohn._core._fitting import (
-    History,
-    gather_warnings,
-    table_is_read,
-    warn_caller,
-)
+from skmohn._core._fitting import History, gather_warnings, table_is_read, warn_caller
 from skmohn._core._names import find_column, index_names
 from skmohn._core._sklearn import callback_context
 from skmohn._core._types import TableLike, check_array

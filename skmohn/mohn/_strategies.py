@@ -740,7 +740,7 @@ STRATEGIES = {
         {
             "classification": partial(solve_few, find=find_by_score),
             "terms": partial(solve_terms, find=find_by_score),
-        },
+        }
     ),
     "pursuit": Strategy(
         {

@@ -8,11 +8,7 @@ from typing import Any, NamedTuple, NoReturn, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import (
-    GroupShuffleSplit,
-    check_cv,
-    train_test_split,
-)
+from sklearn.model_selection import GroupShuffleSplit, check_cv, train_test_split
 
 from skmohn._core._bad_values import AS_MISSING, warn_of_lone
 from skmohn._core._categories import Categories

@@ -35,24 +35,15 @@ from skmohn.mohn._options import FitSettings, Task, TermsStrategy
 from skmohn.mohn._strategies import STRATEGIES, strategies_for
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.term_names import TermNames
-from skmohn.mohn._term_search import (
-    can_code_for_terms,
-    expand_rows,
-)
-from skmohn.mohn._training_data import (
-    TrainingData,
-    read_groups,
-    read_training_data,
-)
+from skmohn.mohn._term_search import can_code_for_terms, expand_rows
+from skmohn.mohn._training_data import TrainingData, read_groups, read_training_data
 
 
 class ProductFinder(BaseMOHN):
     """Base of estimators on products that were found."""
 
     # Strategies that read a parameter, of those that not all read.
-    _used_by = {
-        "terms": ("auto", "logistic", "pursuit", "given"),
-    }
+    _used_by = {"terms": ("auto", "logistic", "pursuit", "given")}
     _terms: list[Term]
     stopping_reason_: str
     search_coverage_: list[dict]

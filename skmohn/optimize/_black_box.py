@@ -33,13 +33,7 @@ from skmohn._core._validation import read_vector, refuse_set
 from skmohn.mohn import MOHNRegressor
 from skmohn.optimize._methods import CALLBACK, DONE, EVALUATIONS, TIME
 from skmohn.optimize._portfolio import EXTERNAL, SOURCES, Portfolio
-from skmohn.optimize._space import (
-    ConstraintsLike,
-    Points,
-    Space,
-    SpaceLike,
-    keys_of,
-)
+from skmohn.optimize._space import ConstraintsLike, Points, Space, SpaceLike, keys_of
 
 _Optimizer = TypeVar("_Optimizer", bound="BlackBoxOptimizer")
 _P = ParamSpec("_P")

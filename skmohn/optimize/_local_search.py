@@ -157,10 +157,7 @@ class LocalSearch:
         self._queue = list(near)
 
     def _leave(
-        self,
-        taken: set[bytes],
-        interactions: WalshPolynomial,
-        rng: np.random.Generator,
+        self, taken: set[bytes], interactions: WalshPolynomial, rng: np.random.Generator
     ) -> NDArray[np.integer] | None:
         """Next start after a local optimum; None for anywhere."""
         if np.isfinite(self._value):

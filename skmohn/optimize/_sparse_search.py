@@ -13,12 +13,7 @@ from skmohn._core._tuned import tuned
 from skmohn._core._units import power_of_two_scale
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn import MOHNRegressor
-from skmohn.mohn._engine import (
-    ExactFitTest,
-    Pursuit,
-    PursuitControl,
-    make_design,
-)
+from skmohn.mohn._engine import ExactFitTest, Pursuit, PursuitControl, make_design
 from skmohn.optimize._archive import Archive
 from skmohn.optimize._model_search import minimize
 from skmohn.optimize._space import Space

@@ -20,12 +20,7 @@ from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike, check_array
 from skmohn._core._validation import refuse_set, to_numpy
 from skmohn.blm._device import render
-from skmohn.blm._device.agreement import (
-    coarse_numbers,
-    compare,
-    cut_inputs,
-    report,
-)
+from skmohn.blm._device.agreement import coarse_numbers, compare, cut_inputs, report
 from skmohn.blm._device.c_writer import Program
 from skmohn.blm._device.calibrate import calibrated
 from skmohn.blm._device.emulate_float import FloatProgram, in_single, run_float

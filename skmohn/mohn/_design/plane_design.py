@@ -22,12 +22,7 @@ from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn._core._walsh import flatten_sets
 from skmohn.mohn._design import plane_kernels as _kernels
-from skmohn.mohn._design.design import (
-    DenseDesign,
-    PackedDesign,
-    as_tuples,
-    find_equal,
-)
+from skmohn.mohn._design.design import DenseDesign, PackedDesign, as_tuples, find_equal
 from skmohn.mohn._design.lookup import Stems, count_words, lay_out
 from skmohn.mohn._design.pair_screening import ScorePairs, best_pairs
 

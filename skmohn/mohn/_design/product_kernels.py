@@ -313,16 +313,7 @@ def _dense_scores(stem, inputs, first, residual, weights, weight_sum, out):
 
 @jit
 def screen_dense(
-    inputs,
-    columns,
-    indptr,
-    members,
-    residual,
-    weights,
-    weight_sum,
-    row,
-    scores,
-    sets,
+    inputs, columns, indptr, members, residual, weights, weight_sum, row, scores, sets
 ):
     """:func:`screen_packed` for real inputs.
 

@@ -3,12 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from skmohn.mohn._export.expressions import (
-    Expression,
-    Sum,
-    expand_polynomial,
-    write,
-)
+from skmohn.mohn._export.expressions import Expression, Sum, expand_polynomial, write
 from skmohn.mohn._export.formula import Formula
 from skmohn.mohn._export.text import PRODUCT, Text, TextWriter
 

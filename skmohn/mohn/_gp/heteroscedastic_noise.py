@@ -122,9 +122,7 @@ def fit_noise_model(
     return NoiseMap(alike, sample.rows, alpha, excess, scale), noise_exponent
 
 
-def smooth_noise(
-    posteriors: Sequence[ExactPosterior],
-) -> list[SmoothedResiduals]:
+def smooth_noise(posteriors: Sequence[ExactPosterior]) -> list[SmoothedResiduals]:
     """Regress logarithms of squared leave-one-out residuals on the rows."""
     # The posteriors are of targets with the same rows and hyperparameters.
     covariance, sample = posteriors[0].covariance, posteriors[0].sample

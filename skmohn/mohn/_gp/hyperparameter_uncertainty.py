@@ -109,9 +109,7 @@ class HyperparameterUncertainty:
 
 
 def contrasts_of(
-    posterior: Posterior,
-    variables: list[Variable],
-    wanted: Sequence[Contrast],
+    posterior: Posterior, variables: list[Variable], wanted: Sequence[Contrast]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Posterior means and variances of contrasts, see `PairVariance.contrasts`."""
     rows, alpha = posterior.dual_coefficients()

@@ -12,11 +12,7 @@ from skmohn._core._tuned import tuned
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._gp.additive import fit_additive
 from skmohn.mohn._gp.covariance_function import Prior
-from skmohn.mohn._gp.marginal_likelihood import (
-    EVIDENCE_SEARCH,
-    HYPERPRIOR,
-    log_density,
-)
+from skmohn.mohn._gp.marginal_likelihood import EVIDENCE_SEARCH, HYPERPRIOR, log_density
 from skmohn.mohn._gp.model import GPModel, fit_gp
 from skmohn.mohn._gp.term_variances import highest_order
 from skmohn.mohn._gp.transform_selection import Scale, choose_scale

@@ -365,9 +365,7 @@ class _Part(NamedTuple):
         return ExactPosterior.condition(covariance, sample)
 
     def _observe(
-        self,
-        transform: Transform,
-        alphabets: tuple[Categorical, ...],
+        self, transform: Transform, alphabets: tuple[Categorical, ...]
     ) -> AggregatedData:
         require_domain(transform, self.y)
         standard, _, _ = standardize(transform.forward(self.y), self.weight)
@@ -387,9 +385,7 @@ class _Part(NamedTuple):
         )
 
     def evaluate(
-        self,
-        transforms: Sequence[Transform],
-        posterior: ExactPosterior,
+        self, transforms: Sequence[Transform], posterior: ExactPosterior
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Log densities of the targets on scales, and leave-one-out errors."""
         # One of each for every scale: the log density but for a constant; the mean

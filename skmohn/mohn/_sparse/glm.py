@@ -14,11 +14,7 @@ from scipy.optimize import minimize_scalar
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import Design
-from skmohn.mohn._sparse.distributions import (
-    DISTRIBUTION,
-    Distribution,
-    bounded_exp,
-)
+from skmohn.mohn._sparse.distributions import DISTRIBUTION, Distribution, bounded_exp
 from skmohn.mohn._sparse.logistic import (
     LOGISTIC_SEARCH,
     LogisticControl,

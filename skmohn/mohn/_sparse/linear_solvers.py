@@ -54,10 +54,7 @@ class Moments(NamedTuple):
         n_old, n_all = len(columns), len(columns) + len(added)
         gram = np.empty((n_all, n_all))
         gram[:n_old, :n_old] = self.gram
-        for block, start, mean in (
-            (columns, 0, self.means),
-            (added, n_old, means),
-        ):
+        for block, start, mean in ((columns, 0, self.means), (added, n_old, means)):
             part = design.gram(added, block)
             # By rows: the whole product is often larger than the cache.
             for row, own in zip(part, self.weight_sum * means, strict=True):
@@ -199,12 +196,7 @@ def lasso(
         np.empty(n_columns**2),
         *np.empty((3, n_columns)),
     )
-    return LassoFit(
-        coef,
-        moments.intercept(coef),
-        n_iter,
-        violation,
-    )
+    return LassoFit(coef, moments.intercept(coef), n_iter, violation)
 
 
 class DeltaFit(NamedTuple):

@@ -367,11 +367,7 @@ def _ebic(path: ScorePath, position: int) -> float:
 
 
 def _settle(
-    path: ScorePath,
-    parts: list[ScorePath],
-    position: int,
-    how: str,
-    folds: Folds,
+    path: ScorePath, parts: list[ScorePath], position: int, how: str, folds: Folds
 ) -> tuple[SelectedModel, list[dict[str, Any]]]:
     terms = path.model(position)
     selection = SelectedModel(terms, how, folds, paths=parts, position=position)

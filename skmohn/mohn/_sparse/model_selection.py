@@ -351,8 +351,7 @@ def _errors_of(
     """Squared errors of held-out samples by model, and sample weights."""
     length = max(len(part.errors) for part in parts)
     errors = np.concatenate(
-        [[part.error(position) for position in range(length)] for part in parts],
-        axis=1,
+        [[part.error(position) for position in range(length)] for part in parts], axis=1
     )
     weights = np.concatenate(
         [

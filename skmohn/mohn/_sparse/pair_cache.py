@@ -68,11 +68,7 @@ class PairCache:
         n_parts = count_parts(self.design.n_features)
         with self.watch("pass over all pairs", n_parts) as end_part:
             found = best_pairs(
-                self.design,
-                residuals,
-                self.size,
-                n_jobs=self.n_jobs,
-                on_part=end_part,
+                self.design, residuals, self.size, n_jobs=self.n_jobs, on_part=end_part
             )
         for residual, (view, _), kept in zip(residuals, waiting, found, strict=True):
             rounded = self.design.round(residual)[view.rows]

@@ -114,11 +114,7 @@ class Pursuit:
         self.learned_rms = self.scale
         self.stopped = False
         self.frontier = TermScreening(
-            design,
-            control.max_order,
-            control.work_budget,
-            control.max_screened,
-            pairs,
+            design, control.max_order, control.work_budget, control.max_screened, pairs
         )
         self.variant_pairs = VariantPairs.of(design)
         self.most = int(PURSUIT.max_weights_fraction * design.weight_sum)

@@ -20,13 +20,7 @@ from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._sparse import msda as _msda
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.exact_fit import ExactFitTest, rounding_variance
-from skmohn.mohn._sparse.known_terms import (
-    EXACT,
-    REASONS,
-    describe,
-    learn,
-    penalty_of,
-)
+from skmohn.mohn._sparse.known_terms import EXACT, REASONS, describe, learn, penalty_of
 from skmohn.mohn._sparse.linear_solvers import moments, ols
 from skmohn.mohn._sparse.model_selection import PathValidation, choose_model, shorter
 from skmohn.mohn._sparse.pair_cache import PairCache

@@ -202,10 +202,7 @@ class TermScreening:
         return due
 
     def _screen_holding(
-        self,
-        residuals: Residuals,
-        inputs: Sequence[int],
-        size: int,
+        self, residuals: Residuals, inputs: Sequence[int], size: int
     ) -> list[Term]:
         """Find the best sets that extend each of some inputs by two others."""
         n_jobs = None if self.pairs is None else self.pairs.pair_cache.n_jobs
@@ -232,23 +229,13 @@ class TermScreening:
         if len(sets) > len(known):
             self._kept[order] = sets, self.design.of_products(sets)
 
-    def _screen_kept(
-        self,
-        residuals: Residuals,
-        order: int,
-        size: int,
-    ) -> list[Term]:
+    def _screen_kept(self, residuals: Residuals, order: int, size: int) -> list[Term]:
         sets, products = self._kept[order]
         size = min(size, len(sets))
         found = (products.screen(residual, 1, size) for residual in residuals)
         return [sets[j] for (j,) in chain.from_iterable(found)]
 
-    def _screen(
-        self,
-        residuals: Residuals,
-        order: int,
-        size: int,
-    ) -> list[Term]:
+    def _screen(self, residuals: Residuals, order: int, size: int) -> list[Term]:
         size = min(size, math.comb(self.design.n_features, order))
         if not size:
             return []

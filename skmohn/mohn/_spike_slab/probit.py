@@ -30,14 +30,7 @@ from skmohn.mohn._spike_slab.fit import (
 from skmohn.mohn._spike_slab.model import Candidates, Term, find_discoveries
 from skmohn.mohn._spike_slab.posterior import NormalPosterior
 from skmohn.mohn._spike_slab.prior import Denoised, SpikeSlab
-from skmohn.mohn._spike_slab.vamp import (
-    Observed,
-    Spectrum,
-    Start,
-    State,
-    Vamp,
-    blend,
-)
+from skmohn.mohn._spike_slab.vamp import Observed, Spectrum, Start, State, Vamp, blend
 from skmohn.mohn._table.left_out import leave_groups_out, leave_observations_out
 
 # The evidence chooses among the runs, see `fit.STARTS`. The noise is its fraction of
@@ -357,10 +350,7 @@ class ProbitSample:
             columns = self.columns / vamp.roots.T
             variance, _ = posterior.variance_at(columns)
             found = leave_observations_out(
-                latent,
-                variance + known,
-                self.unit / posterior.noise,
-                self.unit * pull,
+                latent, variance + known, self.unit / posterior.noise, self.unit * pull
             )
         else:
             found = leave_groups_out(

@@ -10,12 +10,7 @@ from skmohn._core._memory import format_bytes
 from skmohn._core._tuned import tuned
 from skmohn.mohn._models import LISTING, FitResult
 from skmohn.mohn._options import FitSettings, Report
-from skmohn.mohn._spike_slab.fit import (
-    STARTS,
-    fit_additive,
-    fit_spike_slab,
-    memory_of,
-)
+from skmohn.mohn._spike_slab.fit import STARTS, fit_additive, fit_spike_slab, memory_of
 from skmohn.mohn._spike_slab.model import SpikeSlabModel
 from skmohn.mohn._spike_slab.vamp import Start
 from skmohn.mohn._table.target import UNCHANGED, Transform

@@ -10,11 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._fitting import warn_caller
-from skmohn._core._quantiles import (
-    count_fills,
-    ends_inside_lone,
-    quantile_thresholds,
-)
+from skmohn._core._quantiles import count_fills, ends_inside_lone, quantile_thresholds
 from skmohn._core._rows import row_slices
 from skmohn._core._settings import Settings, find_settings
 from skmohn._core._tuned import tuned

@@ -72,9 +72,7 @@ def sum_log_slope(
 
 
 def moments(
-    transform: "Transform",
-    mean: NDArray[np.float64],
-    std: NDArray[np.float64],
+    transform: "Transform", mean: NDArray[np.float64], std: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean and standard deviation of what is normal on a scale, by quadrature."""
     # What is beyond all numbers is infinite, and so is its spread.

@@ -8,12 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._categories import Categories
-from skmohn._core._names import (
-    find_column,
-    index_names,
-    name_columns,
-    unique_names,
-)
+from skmohn._core._names import find_column, index_names, name_columns, unique_names
 from skmohn._core._types import Term
 from skmohn._core._validation import is_integer
 from skmohn.mohn._table.coding import CATEGORIES, NUMERIC, InputCoding
