@@ -56,18 +56,12 @@ INNER_SUBPACKAGES = {
     # Nor do these know an estimator.
     # The reader of training data fits nothing.
     "_training_data": {"_genotypes", "_models", *_SHARED},
-    "_term_search": {
-        *("_sparse", "_models", "_genotypes", "_training_data"),
-        *_SHARED,
-    },
+    "_term_search": {*("_sparse", "_models", "_genotypes", "_training_data"), *_SHARED},
     "_stacking": {
         *("_sparse", "_gp", "_spike_slab", "_models", "_missing_inputs"),
         *("_training_data", "_term_search", *_SHARED),
     },
-    "_glm_solve": {
-        *("_sparse", "_models", "_training_data", "_term_search"),
-        *_SHARED,
-    },
+    "_glm_solve": {*("_sparse", "_models", "_training_data", "_term_search"), *_SHARED},
     "_export": {"_export", "_genotypes", *_SHARED},
     "_field": {"_field", *_SHARED},
     "_strategies": {
@@ -120,10 +114,7 @@ STRICT_SUBPACKAGES = (
     "model_selection",
     "optimize",
 )
-TYPED_SUBPACKAGES = (
-    *(*STRICT_SUBPACKAGES, "inspection"),
-    *("_warm_up", "__init__"),
-)
+TYPED_SUBPACKAGES = (*(*STRICT_SUBPACKAGES, "inspection"), *("_warm_up", "__init__"))
 PLAIN_SOURCES = {"rounding", "cost"}
 # Author (2017), equation 3.
 REFERENCE = re.compile(
@@ -1119,10 +1110,7 @@ def test_constants_with_sources_are_let_through():
         ("skmohn.mohn._kernels", "from ._learning import lasso"),
         ("skmohn.mohn._kernels", "from skmohn.blm._search_kernels import ask"),
         ("skmohn.mohn._kernels", "from ._design.plane_kernels import expand"),
-        (
-            "skmohn.optimize._kernels",
-            "from .._core._walsh_kernels import transform",
-        ),
+        ("skmohn.optimize._kernels", "from .._core._walsh_kernels import transform"),
         ("skmohn.mohn._kernels", "from .._core._history import History"),
         ("skmohn.mohn._kernels", "import scipy.linalg"),
         ("skmohn.mohn._kernels", "import numbalike"),
@@ -1133,10 +1121,7 @@ def test_constants_with_sources_are_let_through():
             "skmohn.mohn._models",
             "from skmohn.mohn._gp.heteroscedastic_noise import RowNoise",
         ),
-        (
-            "skmohn.mohn._sparse.solve",
-            "from skmohn.mohn._term_search import expand",
-        ),
+        ("skmohn.mohn._sparse.solve", "from skmohn.mohn._term_search import expand"),
         (
             "skmohn.mohn._training_data",
             "from skmohn.mohn._sparse.model_selection import PATH",

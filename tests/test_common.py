@@ -81,11 +81,7 @@ CHEAP = [
 ]
 # It converges where it fits all rows: only then do weights equal repeated rows.
 DELTA = MOHNRegressor(
-    "full",
-    "delta",
-    max_order=1,
-    max_iter=5000,
-    delta_options=DeltaOptions(tol=1e-9),
+    "full", "delta", max_order=1, max_iter=5000, delta_options=DeltaOptions(tol=1e-9)
 )
 MOHNS = [
     MOHNRegressor(),

@@ -18,9 +18,7 @@ PYPROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
 PACKAGE = Path(__file__).resolve().parents[1] / "skmohn"
 
 # Asked of classes and functions, not of the methods and properties of a class.
-NOT_OF_MEMBERS = {
-    "EX01": "the example of the class shows its methods at work",
-}
+NOT_OF_MEMBERS = {"EX01": "the example of the class shows its methods at work"}
 
 # Private objects whose docstrings have more than a line, and why. Modules have no name.
 # Their attributes are those of `model_`, which the estimators document.

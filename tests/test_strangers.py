@@ -424,10 +424,7 @@ def test_targets_of_text(family):
     """A target with units is refused by a message that has the cure."""
     X = read(("dose", DOSE), ("other", OTHER))
     for y, cure in (
-        (
-            [f"{v} kg" for v in EFFECT],
-            "in y: pandas.to_numeric makes numbers of it",
-        ),
+        ([f"{v} kg" for v in EFFECT], "in y: pandas.to_numeric makes numbers of it"),
         ([f"{1000 * v:,.1f}" for v in EFFECT], "in y: pandas.read_csv(thousands=',')"),
         (DAYS.strftime("%Y-%m-%d"), "in y: pandas.to_datetime makes times of it"),
         (np.array(["low", "high"])[DOSE % 2], "in y: classifiers take text"),

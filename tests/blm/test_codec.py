@@ -6,14 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from skmohn.blm._codec import (
-    code_range,
-    encode,
-    gray_bits,
-    grid_step,
-    pack,
-    unpack,
-)
+from skmohn.blm._codec import code_range, encode, gray_bits, grid_step, pack, unpack
 
 ALL_BITS = range(2, 25)
 

@@ -946,10 +946,7 @@ def test_headers_of_this_computer_may_be_in_one_folder(tmp_path):
             r"X is up to .*e\+\d\d standard deviations away from the mean .*"
             r"in columns \[0, 1, 2, 3\]",
         ),
-        (
-            {"X": X * [1.0, 1.0, 1e9, 1.0]},
-            r"in columns \[2\], so that nothing is left",
-        ),
+        ({"X": X * [1.0, 1.0, 1e9, 1.0]}, r"in columns \[2\], so that nothing is left"),
         ({"input_type": "int8"}, "'input_type' parameter of to_c must be a str among"),
         ({"arithmetic": "float16"}, "'arithmetic' parameter of to_c must be"),
         (
@@ -1326,12 +1323,7 @@ def test_example_project(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     runpy.run_path("write.py")
     Path("written").touch()
-    done = subprocess.run(
-        ["make"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = subprocess.run(["make"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "digits: 0 of 16 rows differ" in done.stdout
     assert "largest angle in the last 50 s: 0.00" in done.stdout

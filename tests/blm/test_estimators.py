@@ -821,12 +821,7 @@ def test_enough_flips_are_not_told():
 
 def test_local_minimum_is_the_end():
     model = fitted(
-        "one",
-        hidden_layer_sizes=(),
-        n_bits=4,
-        max_flips=10**6,
-        tol=0,
-        perturbation=0,
+        "one", hidden_layer_sizes=(), n_bits=4, max_flips=10**6, tol=0, perturbation=0
     )
     assert model.stopping_reason_ == "local minimum: no move improves"
     again = model.set_params(warm_start=True).fit(X, Y)

@@ -4,7 +4,6 @@ import itertools
 import json
 import struct
 import time
-import tracemalloc
 import warnings
 from functools import cache
 
@@ -13,6 +12,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
+from support import traced_memory
 
 from skmohn import BLMClassifier, BLMController, BLMRegressor
 from skmohn.blm._serialization import _number, _sealed
@@ -157,12 +157,9 @@ def body_of(name, *, sizes=None, text=None):
 @pytest.mark.parametrize("rest", [b"", b"\0" * 100, b"\xff" * 100])
 def test_sizes_are_no_reason_to_allocate(sizes, rest):
     data = _sealed(body_of("words", sizes=sizes) + rest)
-    tracemalloc.start()
-    try:
+    with traced_memory() as peak:
         assert attempt("words", data) is None
-        assert tracemalloc.get_traced_memory()[1] < 2**20
-    finally:
-        tracemalloc.stop()
+        assert peak() < 2**20
 
 
 def plain_body(cls, sizes, *, n_bits=5, flags=0, n_codes=None, w_max=1.0):
@@ -207,13 +204,10 @@ def test_networks_that_no_fit_makes(cls, sizes, options):
         data = _sealed(plain_body(*sound))
         assert sound[0].from_packed(data).to_packed() == data
     data = _sealed(plain_body(cls, sizes, **options))
-    tracemalloc.start()
-    try:
+    with traced_memory() as peak:
         with pytest.raises(ValueError, match="packed "):
             cls.from_packed(data)
-        assert tracemalloc.get_traced_memory()[1] < 2**20
-    finally:
-        tracemalloc.stop()
+        assert peak() < 2**20
 
 
 @pytest.mark.parametrize("n", [127, 128, 200, 255, 16_383, 16_384])
@@ -299,12 +293,9 @@ def test_ranges_within_layers_are_a_tenth_or_one():
     ],
 )
 def test_labels_that_cannot_be(text):
-    tracemalloc.start()
-    try:
+    with traced_memory() as peak:
         assert attempt("words", _sealed(body_of("words", text=text))) is None
-        assert tracemalloc.get_traced_memory()[1] < 2**24
-    finally:
-        tracemalloc.stop()
+        assert peak() < 2**24
     assert attempt("words", _sealed(body_of("words", text=b'["|O",["a","c",1.5]]')))
 
 

@@ -31,11 +31,7 @@ def test_the_direction_is_that_of_the_memoryless_bfgs_matrix(rng):
 
 @pytest.mark.parametrize(
     ("out_activation", "loss"),
-    [
-        ("identity", "squared"),
-        ("logistic", "squared"),
-        ("logistic", "cross_entropy"),
-    ],
+    [("identity", "squared"), ("logistic", "squared"), ("logistic", "cross_entropy")],
 )
 def test_the_gradient_is_that_of_the_loss(out_activation, loss, rng):
     net = Network((3, 5, 4, 2), out_activation, loss)

@@ -388,11 +388,7 @@ def test_bounded_codes_are_those_of_small_values(bound, step, expected):
 
 @pytest.mark.parametrize(
     ("start_bits", "expected"),
-    [
-        (2, [-16, -8, 0, 8]),
-        (3, [-12, -8, -4, 0, 4, 8, 12]),
-        (9, range(-12, 13)),
-    ],
+    [(2, [-16, -8, 0, 8]), (3, [-12, -8, -4, 0, 4, 8, 12]), (9, range(-12, 13))],
 )
 def test_low_bits_that_do_not_move_are_zero(start_bits, expected):
     codes = draw("zero_low_bits", 12.4, start_bits=start_bits)

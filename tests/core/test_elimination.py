@@ -3,15 +3,10 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from support import all_points
 
 from skmohn._core import _elimination
 from skmohn._core._walsh import WalshPolynomial
-
-
-def all_points(n_variables):
-    """Every row of -1 and +1."""
-    bits = np.arange(n_variables)[::-1]
-    return 2 * (np.arange(2**n_variables)[:, None] >> bits & 1) - 1
 
 
 def random_polynomial(rng, n_variables, n_terms, max_order=4):

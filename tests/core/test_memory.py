@@ -2,8 +2,12 @@
 
 import os
 
+import numpy as np
 import pytest
+from scipy.sparse import csr_array
+from support import traced_memory
 
+from skmohn import BLMClassifier, BLMRegressor, EnergyNetTransformer, MOHNRegressor
 from skmohn._core import _memory
 from skmohn._core._validation import require_memory
 
@@ -94,3 +98,15 @@ def test_what_there_is_no_room_for_is_refused_with_the_figure(groups):
 )
 def test_sizes_are_said_in_a_fitting_unit(n_bytes, words):
     assert _memory.format_bytes(n_bytes) == words
+
+
+@pytest.mark.parametrize(
+    "kind", [BLMClassifier, BLMRegressor, EnergyNetTransformer, MOHNRegressor]
+)
+def test_sparse_table_that_is_too_large_when_dense(kind):
+    huge = csr_array(([1.0], ([0], [0])), shape=(2_000_000, 4_000_000))
+    y = np.arange(2_000_000) % 2
+    with traced_memory() as peak:
+        with pytest.raises(MemoryError, match=r"2000000 x 4000000.*select columns"):
+            kind().fit(huge, y)
+        assert peak() < 200e6

@@ -11,12 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import hadamard
 
 from skmohn._core import _walsh_kernels as kernels
-from skmohn._core._walsh import (
-    WalshPolynomial,
-    evaluate,
-    flatten_sets,
-    walsh_transform,
-)
+from skmohn._core._walsh import WalshPolynomial, evaluate, flatten_sets, walsh_transform
 
 SETS = [(), (0,), (3,), (0, 1), (2, 4), (0, 2, 3), (1, 2, 3, 4), (0, 1, 2, 3, 4)]
 

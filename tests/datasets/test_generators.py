@@ -36,13 +36,7 @@ SMALL = {
     "sparse": partial(make_sparse_walsh, 9, 25, intercept=1.5),
     "sparse, no heredity": partial(make_sparse_walsh, 8, {3: 5}, heredity=None),
 }
-GENERATORS = [
-    make_ising,
-    make_mk_trap,
-    make_bmda_quadratic,
-    make_nk,
-    make_sparse_walsh,
-]
+GENERATORS = [make_ising, make_mk_trap, make_bmda_quadratic, make_nk, make_sparse_walsh]
 
 all_small = pytest.mark.parametrize("make", SMALL.values(), ids=SMALL)
 all_generators = pytest.mark.parametrize("make", GENERATORS)

@@ -184,8 +184,7 @@ def test_layers_are_no_narrower_than_the_outputs(widths, sizes):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("init", "load"),
-    [("generative", load_iris), ("random", load_wine)],
+    ("init", "load"), [("generative", load_iris), ("random", load_wine)]
 )
 def test_classes_on_held_out_samples(init, load):
     X, y = load(return_X_y=True)

@@ -471,6 +471,13 @@ def described(rbm, X, unit_cost=1.0):
     return description_length([rbm], X, z, unit_cost=unit_cost).total
 
 
+def described_shortly(X, seed):
+    """RBM that grew by description length in batches of 50."""
+    schedule, options = Schedule(batch_size=50), DescriptionLengthOptions()
+    _, grown = with_records(grow_by_description_length, X, schedule, options, seed)
+    return grown.run.rbm
+
+
 @pytest.mark.slow_cases(r"1-16-1\.03")
 @pytest.mark.parametrize(
     ("n_seeds", "most", "longest"),
@@ -482,14 +489,7 @@ def test_copies_of_columns_need_a_unit_each(n_seeds, most, longest):
     widths, lengths = [], []
     # One draw moves by a few units with the order in which a processor adds.
     for seed in range(n_seeds):
-        _, grown = with_records(
-            grow_by_description_length,
-            X,
-            Schedule(batch_size=50),
-            DescriptionLengthOptions(),
-            seed,
-        )
-        rbm = grown.run.rbm
+        rbm = described_shortly(X, seed)
         # As good as nothing is left to say: six bits for each sample, and the units.
         ideal = 400 * 6 * np.log(2) + description_length([rbm], X, 0.0).complexity
         widths.append(rbm.n_hidden)
@@ -516,14 +516,7 @@ def test_clusters_are_described_nearly_as_shortly_as_by_what_made_them(
     made_by = len(X) * (noise + np.log(k))
     units_more = []
     for seed in range(n_seeds):
-        _, grown = with_records(
-            grow_by_description_length,
-            X,
-            Schedule(batch_size=50),
-            DescriptionLengthOptions(),
-            seed,
-        )
-        rbm = grown.run.rbm
+        rbm = described_shortly(X, seed)
         price = description_length([rbm], X, 0.0).complexity / rbm.n_hidden
         units_more.append((described(rbm, X) - made_by) / price)
     # One growth may stop with a unit or two too many.

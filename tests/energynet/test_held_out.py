@@ -39,13 +39,15 @@ def found(digits):
     return net(n_final_epochs=15, density="layers").fit(digits)
 
 
+def widths_tried(fitted):
+    """Held-out log-likelihood by the width of the layer, in the order of the trials."""
+    key = "held_out_log_likelihood"
+    return {record["units"]: record[key] for record in fitted.history_ if key in record}
+
+
 def test_width_is_about_the_best_of_those_tried(found):
     assert found.width_reasons_[0] in (HELD_OUT_REASON, SAMPLES_REASON)
-    tried = {
-        record["units"]: record["held_out_log_likelihood"]
-        for record in found.history_
-        if "held_out_log_likelihood" in record
-    }
+    tried = widths_tried(found)
     # Up from few units, to as many as samples that train at most; then fewer still.
     widths = list(tried)
     top = np.argmax(widths)
@@ -68,11 +70,7 @@ def test_width_is_better_for_other_samples_than_the_shortest_description():
     nats = [np.mean([n.score(test) for n in nets]) for nets in ((found, again), wide)]
     assert nats[0] > nats[1] - 0.3
     assert found.width_reasons_ == [HELD_OUT_REASON]
-    tried = {
-        record["units"]: record["held_out_log_likelihood"]
-        for record in found.history_
-        if "held_out_log_likelihood" in record
-    }
+    tried = widths_tried(found)
     # Up from few units, to as many as distinct samples at most; fewer still last, of
     # which the first is clearly worse.
     *widths, most, fewest = tried
@@ -235,12 +233,7 @@ def test_chance_of_one_width_is_shared_with_its_neighbors():
     assert even < lucky < 32
     # What is much worse counts no more than what is worse.
     for offset in (1.0, 9.0):
-        steep = {
-            2: lengths(offset),
-            4: lengths(0.0),
-            8: lengths(0.1),
-            16: lengths(0.2),
-        }
+        steep = {2: lengths(offset), 4: lengths(0.0), 8: lengths(0.1), 16: lengths(0.2)}
         assert _likely_width(steep) == 5
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from support import all_states
 
 from skmohn.energynet._infinite_rbm import (
     InfiniteGrowthOptions,
@@ -31,10 +32,6 @@ def infinite_rbm(n_visible=5, n_hidden=4, seed=0, beta=1.01):
     )
 
 
-def states(n):
-    return ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(np.float32)
-
-
 def explicit(infinite, V, n_orders):
     """exp(-F(v, z)) for z = 1 to n_orders by the definition of F, unborn units too."""
     n = infinite.n_hidden
@@ -48,7 +45,7 @@ def explicit(infinite, V, n_orders):
 
 @given(st.integers(0, 1000), st.integers(0, 6), st.floats(1.005, 3.0))
 def test_order_probabilities_with_the_whole_tail(seed, n_hidden, beta):
-    infinite, V = infinite_rbm(5, n_hidden, seed, beta), states(5)
+    infinite, V = infinite_rbm(5, n_hidden, seed, beta), all_states(5)
     # 2^(1 - beta) to this power is below 1e-15, whatever beta.
     N = explicit(infinite, V, n_hidden + 10_000)
     total = N.sum(axis=1)
@@ -66,7 +63,7 @@ def test_tail_is_the_sum_of_the_geometric_series():
 
 def test_gradient_is_the_slope_of_the_free_energy():
     infinite = infinite_rbm()
-    V = states(5)[::3].copy()
+    V = all_states(5)[::3].copy()
     _, gradient, _ = infinite.visit(V, 1 / len(V), random_stream(0))
     names = "weights", "hidden_bias", "visible_bias"
     for name, exact in zip(names, gradient, strict=True):
@@ -88,7 +85,7 @@ def explicit_free_energy(infinite, V):
 
 
 def test_gradient_of_an_unborn_unit():
-    infinite, V = infinite_rbm(), states(5)
+    infinite, V = infinite_rbm(), all_states(5)
     grown = infinite_rbm()
     grown.add_unit()
     assert_allclose(grown.free_energy(V), infinite.free_energy(V), rtol=1e-12)
@@ -100,7 +97,7 @@ def test_gradient_of_an_unborn_unit():
 
 def test_draws_of_orders_and_units_have_their_probabilities():
     infinite = infinite_rbm(seed=11, beta=1.5)
-    v = states(5)[13:14]
+    v = all_states(5)[13:14]
     n = 60_000
     hidden, _, n_past = infinite.visit(np.tile(v, (n, 1)), 1.0, random_stream(0))
     p = infinite.order_probabilities(v)[0]
@@ -136,10 +133,10 @@ def chain_means(training, v, n_steps=4000):
 
 
 def test_persistent_chains_are_draws_of_the_model_not_of_the_data():
-    v = np.repeat(states(5)[13:14], 10, axis=0)
+    v = np.repeat(all_states(5)[13:14], 10, axis=0)
     # Four units are all there may be, and a rate that changes nothing.
     training = training_of(beta=1.5, persistent=True, learning_rate=1e-12, max_units=4)
-    infinite, V = infinite_rbm(beta=1.5), states(5)
+    infinite, V = infinite_rbm(beta=1.5), all_states(5)
     p_v = np.exp(-infinite.free_energy(V))
     reach = infinite.order_probabilities(V)[:, ::-1].cumsum(axis=1)[:, :0:-1]
     active = 1 / (1 + np.exp(-(V @ infinite.weights.T + infinite.hidden_bias)))
@@ -238,7 +235,7 @@ def grown():
 
 def test_growth_learns_what_independent_bits_do_not(grown):
     X, run = correlated(), grown
-    V = states(12)
+    V = all_states(12)
     infinite = run.rbm
     log_z = np.logaddexp.reduce(-infinite.free_energy(V))
     learned = -infinite.free_energy(X).mean() - log_z

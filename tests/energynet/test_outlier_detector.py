@@ -150,9 +150,7 @@ def test_distances_are_those_to_the_nearest_other_rows():
 
 def test_neighbors_are_sought_among_some_of_many_rows(monkeypatch):
     monkeypatch.setattr(
-        _anomaly_scores,
-        "ANOMALY",
-        AnomalyConstants(max_neighbor_rows=50),
+        _anomaly_scores, "ANOMALY", AnomalyConstants(max_neighbor_rows=50)
     )
     X = clean(200)
     model = cheap().fit(X)

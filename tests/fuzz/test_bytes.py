@@ -1,6 +1,5 @@
 """Hostile bytes to what reads bytes from elsewhere."""
 
-import tracemalloc
 from dataclasses import dataclass
 from functools import cache
 
@@ -10,6 +9,7 @@ from fuzz_estimators import reference
 from fuzz_rules import attempt
 from hypothesis import strategies as st
 from sklearn.base import clone
+from support import traced_memory
 
 from skmohn import BLMClassifier, BLMController, BLMRegressor
 from skmohn.blm._serialization import _sealed
@@ -116,12 +116,9 @@ def test_hostile_bytes_are_refused_or_load_as_they_are(name, campaign):
             changed = change(changed)
         if is_sealed:
             changed = _sealed(changed)
-        tracemalloc.start()
-        try:
+        with traced_memory() as peak:
             found = attempt(cls.from_packed, changed)
-            assert tracemalloc.get_traced_memory()[1] < MOST_MEMORY
-        finally:
-            tracemalloc.stop()
+            assert peak() < MOST_MEMORY
         if isinstance(found, Exception):
             assert isinstance(found, ValueError), repr(found)
             return

@@ -39,12 +39,7 @@ from skmohn.integrations import (
     to_onnx,
 )
 from skmohn.mohn import InteractionGraph
-from skmohn.optimize import (
-    BlackBoxOptimizer,
-    maximize,
-    minimize,
-    minimize_black_box,
-)
+from skmohn.optimize import BlackBoxOptimizer, maximize, minimize, minimize_black_box
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 # What may stand where something else is expected.
@@ -200,10 +195,7 @@ CALLS = {
         (datasets.make_ising, {"shape": (2, 3), "n_samples": 10}),
         (datasets.make_mk_trap, {"k": 3, "m": 2, "n_samples": 10}),
         (datasets.make_nk, {"n_features": 5, "k": 1, "n_samples": 10}),
-        (
-            datasets.make_sparse_walsh,
-            {"n_features": 6, "n_terms": 3, "n_samples": 10},
-        ),
+        (datasets.make_sparse_walsh, {"n_features": 6, "n_terms": 3, "n_samples": 10}),
         (datasets.make_two_spirals, {"n_samples": 10}),
         (datasets.load_fluorescence, {"return_X_y": True, "as_frame": True}),
         (datasets.InvertedPendulum, {"n_simulations": 2, "duration": 2.0}),
@@ -220,20 +212,12 @@ CALLS = {
             ),
             {"table": "t", "X": np.ones((2, 3)), "keys": [], "dialect": "ansi"},
         ),
-        (
-            lambda X, digits: mohn().to_latex(X, digits=digits),
-            {"X": None, "digits": 3},
-        ),
+        (lambda X, digits: mohn().to_latex(X, digits=digits), {"X": None, "digits": 3}),
         (
             lambda name, X, arithmetic, accumulator_bits: mohn().to_c(
                 name, X=X, arithmetic=arithmetic, accumulator_bits=accumulator_bits
             ),
-            {
-                "name": "m",
-                "X": None,
-                "arithmetic": "integer",
-                "accumulator_bits": 32,
-            },
+            {"name": "m", "X": None, "arithmetic": "integer", "accumulator_bits": 32},
         ),
         (
             lambda X, n_samples, random_state: dense().sample_y(
@@ -364,10 +348,7 @@ CALLS = {
         (minimize_black_box, {"f": np.sum, **BLACK_BOX}),
         (minimize_black_box, {"f": len, **BLACK_BOX, "space": {"a": [1, 2, 4]}}),
         (BlackBoxOptimizer, {"space": {"a": (1, 3), "b": ["x", "y"]}}),
-        (
-            lambda n: BlackBoxOptimizer(np.eye(3), random_state=0).ask(n),
-            {"n": 2},
-        ),
+        (lambda n: BlackBoxOptimizer(np.eye(3), random_state=0).ask(n), {"n": 2}),
         (
             lambda X, y: BlackBoxOptimizer(2).tell(X, y),
             {"X": [[0, 1], [1, 1]], "y": [1.0, np.nan]},

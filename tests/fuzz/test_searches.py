@@ -178,10 +178,7 @@ def test_what_is_told_is_learned_or_refused_as_a_whole(campaign):
         max_size=6,
     )
     step = st.tuples(
-        st.integers(1, 6),
-        values,
-        st.none() | ODD_POINTS,
-        st.none() | ODD_VALUES,
+        st.integers(1, 6), values, st.none() | ODD_POINTS, st.none() | ODD_VALUES
     )
     campaign(
         check,

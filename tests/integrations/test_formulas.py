@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from support import random_terms
 
 from skmohn import GPOptions, MOHNClassifier, MOHNRegressor
 from skmohn.integrations import to_onnx, to_sympy
@@ -27,22 +28,14 @@ def make_table(seed, with_missing=True):
     return pd.DataFrame(dict(zip(NAMES, columns, strict=True))), rng.normal(size=80)
 
 
-def random_terms(seed, n_columns=5):
-    rng = np.random.default_rng(seed)
-    terms = {
-        tuple(sorted(rng.permutation(n_columns)[: rng.integers(1, 4)].tolist()))
-        for _ in range(6)
-    }
-    return sorted(terms)
-
-
 def fit_regressor(seed, with_missing=True):
     """A model of random terms, for two targets where the seed is odd."""
     X, y = make_table(seed, with_missing)
     X = X.drop(columns="c'")
     if seed % 2:
         y = np.column_stack([y, X["count"].fillna(1.0) * y])
-    model = MOHNRegressor("given", terms=random_terms(seed, 4), outliers="keep")
+    terms = random_terms(np.random.default_rng(seed), 4, 6)
+    model = MOHNRegressor("given", terms=terms, outliers="keep")
     return model.fit(X, y), X
 
 

@@ -6,10 +6,7 @@ from importlib.util import find_spec
 import numpy as np
 import optuna
 import pytest
-from optuna.distributions import (
-    CategoricalDistribution,
-    IntDistribution,
-)
+from optuna.distributions import CategoricalDistribution, IntDistribution
 from optuna.samplers import PartialFixedSampler, RandomSampler, TPESampler
 from optuna.trial import TrialState, create_trial
 

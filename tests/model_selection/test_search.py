@@ -201,11 +201,7 @@ def test_distributions_are_tried_at_quantiles():
 
 def test_numbers_are_ordered_and_other_values_are_not():
     space = ParamSpace({"n": [3, 1, 2], "w": ["a", "b"], "d": [1, None, 2]}, 0)
-    assert space.variables == {
-        "n": [0, 1, 2],
-        "w": ["0", "1"],
-        "d": ["0", "1", "2"],
-    }
+    assert space.variables == {"n": [0, 1, 2], "w": ["0", "1"], "d": ["0", "1", "2"]}
     assert space.decode({"n": 0, "w": "1", "d": "1"}) == {"n": 1, "w": "b", "d": None}
 
 

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from support import multiply_columns
 
 from skmohn.mohn._design.design import DenseDesign, PackedDesign
 from skmohn.mohn._sparse.active_set import ActiveSet
@@ -27,13 +28,9 @@ def problem(kind="packed", n_samples=90, n_features=6, seed=0):
     return design, inputs, weights, y
 
 
-def table(inputs, terms):
-    return np.stack([inputs[:, list(term)].prod(axis=1) for term in terms], axis=1)
-
-
 def assert_is_least_squares(model, inputs, weights, y):
     """Check coefficients, residual, noise and standard errors by the textbook."""
-    A = table(inputs, model.terms)
+    A = multiply_columns(inputs, model.terms)
     root = np.sqrt(weights)
     coef = np.linalg.lstsq(A * root[:, None], y * root)[0]
     residual = y - A @ coef
@@ -149,7 +146,7 @@ def test_more_weights_than_samples():
     y = rng.normal(size=12)
     sets = [term for k in (1, 2) for term in itertools.combinations(range(8), k)]
     model = ActiveSet.of(PackedDesign(inputs), y, sets)
-    assert len(model) == np.linalg.matrix_rank(table(inputs, [(), *sets]))
+    assert len(model) == np.linalg.matrix_rank(multiply_columns(inputs, [(), *sets]))
     assert_allclose(model.residual, 0, atol=1e-9)
 
 

@@ -79,8 +79,7 @@ def test_classes_and_products_code_the_columns_of_their_terms(wide):
         assert coded_columns(method, X) == {0, 1, 2}
     whole = np.asarray(X, dtype=float)
     assert_array_equal(
-        transformer.transform(X)[:, 1],
-        (2 * whole[:, 0] - 1) * (2 * whole[:, 1] - 1),
+        transformer.transform(X)[:, 1], (2 * whole[:, 0] - 1) * (2 * whole[:, 1] - 1)
     )
 
 

@@ -770,11 +770,9 @@ def test_many_rows_go_through_inducing_rows(replace_constants):
     replace_constants("skmohn.mohn._gp.model", max_inducing=350)
     X, y = make_frame(n_rows=700)
     X["other"] = np.random.default_rng(0).random(len(X))
-    model = MOHNRegressor(
-        "gp",
-        gp_options=GPOptions(noise="constant"),
-        max_iter=5,
-    ).fit(X, y)
+    model = MOHNRegressor("gp", gp_options=GPOptions(noise="constant"), max_iter=5).fit(
+        X, y
+    )
     assert model.history_[-1]["way"] == "nystroem"
     # G is 2 more than the others, 2.5 where the size is big.
     assert model.weight_posterior([("base", "G")])[0] == pytest.approx(

@@ -34,8 +34,7 @@ def positive(n_rows, seed=0):
 def factor_of(matrix, dtype=np.float64):
     """Return its factor."""
     return CholeskyFactor.factorize(
-        len(matrix),
-        lambda part: np.array(matrix[part.start :, part], dtype, order="C"),
+        len(matrix), lambda part: np.array(matrix[part.start :, part], dtype, order="C")
     )
 
 

@@ -10,7 +10,7 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from support import Callback
+from support import Callback, multiply_columns
 
 from skmohn import MOHNClassifier, MOHNTransformer
 from skmohn.mohn import _term_search
@@ -21,10 +21,6 @@ ODDS = 2 * X[:, 0] * X[:, 5] - X[:, 2] + 0.5
 Y = np.where(RNG.random(400) < expit(ODDS), "yes", "no")
 THREE = np.argmax(np.c_[ODDS, X[:, 1] * X[:, 3], np.zeros(400)], axis=1)
 TERMS = [(2,), (1, 3), (0, 5)]
-
-
-def products(inputs, terms):
-    return np.array([inputs[:, list(term)].prod(axis=1) for term in terms]).T
 
 
 def balanced_by_hand(y, weights):
@@ -40,7 +36,7 @@ def test_is_logistic_regression_on_the_products(y, class_weight):
     options = {"C": 0.7, "class_weight": class_weight}
     ours = MOHNClassifier("given", terms=TERMS, **options)
     theirs = LogisticRegression(tol=1e-8, max_iter=1000, **options)
-    columns = products(X, ours.fit(X, y).terms_)
+    columns = multiply_columns(X, ours.fit(X, y).terms_)
     for sample_weight in (None, weights / weights.mean()):
         ours.fit(X, y, sample_weight)
         if class_weight == "balanced":

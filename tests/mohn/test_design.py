@@ -2,11 +2,11 @@
 
 import itertools
 import math
-import tracemalloc
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from support import traced_memory
 
 from skmohn.mohn._design.design import (
     DenseDesign,
@@ -169,13 +169,9 @@ def test_balance_needs_little_memory():
     design = PackedDesign(
         np.random.default_rng(0).choice([-1, 1], (1000, PAIRS.min_wide - 1))
     )
-    tracemalloc.start()
-    try:
+    with traced_memory() as peak:
         assert design.is_balanced
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 3e6
+        assert peak() < 3e6
     # To look at more pairs would take longer than it saves.
     design = PackedDesign(
         np.random.default_rng(0).choice([-1, 1], (1000, PAIRS.min_wide))

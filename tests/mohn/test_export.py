@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from support import random_terms
 
 from skmohn import Genotypes, MOHNClassifier, MOHNRegressor
 from skmohn.mohn import GPOptions
@@ -74,14 +75,6 @@ def make_table(kinds, seed, n=60):
 def text_columns(kinds):
     return [name for name, kind in zip(HOSTILE, kinds, strict=False)
             if kind in ("text", "flag", "three", "number category")]  # fmt: skip
-
-
-def random_terms(rng, n_columns, n_terms=4):
-    terms = {
-        tuple(sorted(rng.permutation(n_columns)[: rng.integers(1, 4)].tolist()))
-        for _ in range(n_terms)
-    }
-    return sorted(terms)
 
 
 def run_sql(query, X, table="data"):

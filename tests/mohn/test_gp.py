@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import tracemalloc
 import warnings
 from dataclasses import replace
 from functools import partial
@@ -17,6 +16,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
+from support import traced_memory
 
 from skmohn._core._walsh import walsh_transform
 from skmohn.mohn._gp import covariance_function, marginal_likelihood, weight_prior
@@ -259,9 +259,7 @@ def test_means_at_training_rows_need_no_covariances():
     assert_allclose(model.fitted_mean(others), model.latent_mean(others), rtol=0)
 
 
-def test_covariances_with_many_rows_are_computed_some_rows_at_a_time(
-    replace_constants,
-):
+def test_covariances_with_many_rows_are_computed_some_rows_at_a_time(replace_constants):
     rng = np.random.default_rng(0)
     inputs = rng.standard_normal((800, 3))
     inputs[:, 0] = rng.choice([-1.0, 0.0, 1.0], 800)
@@ -274,11 +272,8 @@ def test_covariances_with_many_rows_are_computed_some_rows_at_a_time(
         return posterior.latent_mean(rows), posterior.latent_variance(rows)
 
     def measure(compute):
-        tracemalloc.start()
-        found = compute()
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return found, peak
+        with traced_memory() as peak:
+            return compute(), peak()
 
     once, most = measure(predict)
     replace_constants("skmohn.mohn._table.rows", n_pairs=64 * 800)

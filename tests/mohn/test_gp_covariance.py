@@ -1,7 +1,6 @@
 """The product prior against sums over all weights, and its gradients."""
 
 import itertools
-import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal, norm
+from support import traced_memory
 
 from skmohn.mohn._gp import marginal_likelihood as _evidence
 from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
@@ -610,13 +610,12 @@ def test_levels_of_many_columns_take_little_memory():
     alphabets = (Categorical(16, True),) * n_columns
     evidence, start = Evidence(sample, alphabets), start_prior(0, alphabets)
     maximize_evidence(evidence, start, max_iter=1)
-    tracemalloc.start()
-    first = maximize_evidence(evidence, start, max_iter=3)
-    maximize_evidence(evidence, first.prior, max_iter=1, steps=first.steps_for(n_rows))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
     n_logs = 16 * n_columns + 3
-    assert peak < 8 * n_logs**2 / 4
+    with traced_memory() as peak:
+        first = maximize_evidence(evidence, start, max_iter=3)
+        steps = first.steps_for(n_rows)
+        maximize_evidence(evidence, first.prior, max_iter=1, steps=steps)
+        assert peak() < 8 * n_logs**2 / 4
 
 
 def test_stages_find_what_all_rows_find(replace_constants):

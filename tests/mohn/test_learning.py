@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import Lasso
+from support import multiply_columns
 
 from skmohn.mohn._design.design import DenseDesign, PackedDesign
 from skmohn.mohn._sparse.linear_solvers import (
@@ -21,10 +22,6 @@ SETS = [(0,), (2,), (0, 1), (1, 3), (0, 2, 4), (1, 2, 3, 4), (0, 1, 2, 3, 4)]
 
 def signs(rng, n_samples, n_features=5):
     return rng.choice([-1.0, 1.0], (n_samples, n_features))
-
-
-def parities(inputs, sets):
-    return np.stack([inputs[:, list(members)].prod(axis=1) for members in sets], axis=1)
 
 
 def problem(kind, n_samples=203, seed=0):
@@ -44,7 +41,7 @@ def problem(kind, n_samples=203, seed=0):
     elif kind == "duplicated":
         inputs[:, 3] = inputs[:, 2]
         sets += [(3,), (2, 3)]
-    columns = parities(inputs, sets)
+    columns = multiply_columns(inputs, sets)
     y = columns @ np.linspace(-1.0, 2.0, len(sets)) + rng.standard_normal(n_samples) + 5
     packed = weights is None
     design = PackedDesign(inputs) if packed else DenseDesign(inputs, weights)
@@ -112,7 +109,7 @@ def test_lasso_with_more_columns_than_samples_is_scikit_learns():
     rng = np.random.default_rng(3)
     inputs = signs(rng, 100, 20)
     sets = list(itertools.combinations(range(20), 2))
-    columns = parities(inputs, sets)
+    columns = multiply_columns(inputs, sets)
     y = columns[:, :9].sum(axis=1) + 0.1 * rng.standard_normal(100)
     design = PackedDesign(inputs)
     found = lasso(moments(design, design.columns(sets), y), 0.05, tol=1e-13)
@@ -209,7 +206,7 @@ def test_ols_with_more_columns_than_samples_interpolates():
     design = PackedDesign(inputs)
     found = ols(moments(design, design.columns(sets), y))
     assert found.rank == len(np.unique(inputs, axis=0)) - 1
-    fitted = parities(inputs, sets) @ found.coef + found.intercept
+    fitted = multiply_columns(inputs, sets) @ found.coef + found.intercept
     assert_allclose(fitted, y, atol=1e-10)
 
 
@@ -289,30 +286,22 @@ def test_delta_rule_is_the_plain_loop(shuffled):
         assert_allclose(part, other, rtol=1e-12)
 
 
-def test_delta_rule_converges_to_the_exact_weights():
+@pytest.mark.parametrize(
+    ("weights", "n_epochs", "atol"),
+    [(None, 30, 1e-8), (np.where(np.arange(100) % 10 == 0, 9.0, 1.0), 100, 1e-6)],
+    ids=["equal", "weighted"],
+)
+def test_delta_rule_converges_to_the_exact_weights(weights, n_epochs, atol):
     rng = np.random.default_rng(0)
     inputs = signs(rng, 100)
     coef = np.linspace(-1.0, 2.0, len(SETS))
-    y = parities(inputs, SETS) @ coef + 4.0
-    start = np.zeros(len(SETS))
-    found = delta_rule(inputs, y, SETS, start, 0.0, n_epochs=30, rng=rng)
-    assert_allclose(found.coef, coef, atol=1e-8)
+    y = multiply_columns(inputs, SETS) @ coef + 4.0
+    start, options = np.zeros(len(SETS)), {"n_epochs": n_epochs, "rng": rng}
+    found = delta_rule(inputs, y, SETS, start, 0.0, **options, sample_weight=weights)
+    assert_allclose(found.coef, coef, atol=atol)
     assert found.intercept == pytest.approx(4.0)
     assert found.rmse[-1] < 1e-6 * found.rmse[0]
     assert_array_equal(start, 0.0)
-
-
-def test_delta_rule_converges_whatever_the_weights_of_rows():
-    rng = np.random.default_rng(0)
-    inputs = signs(rng, 100)
-    coef = np.linspace(-1.0, 2.0, len(SETS))
-    y = parities(inputs, SETS) @ coef + 4.0
-    weights = np.where(np.arange(100) % 10 == 0, 9.0, 1.0)
-    start = np.zeros(len(SETS))
-    found = delta_rule(
-        inputs, y, SETS, start, 0.0, n_epochs=100, rng=rng, sample_weight=weights
-    )
-    assert_allclose(found.coef, coef, atol=1e-6)
 
 
 def test_delta_rule_says_that_it_diverged():

@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import sem
 from sklearn.linear_model import LogisticRegression
+from support import multiply_columns
 
 from skmohn.mohn._design.design import make_design
 from skmohn.mohn._options import FitSettings
@@ -52,10 +53,6 @@ def path_of(inputs, labels, weights, n_classes, control, held=None):
     return LogisticPath(make_design(inputs), labels, weights, n_classes, control, held)
 
 
-def products(inputs, terms):
-    return np.array([inputs[:, list(term)].prod(axis=1) for term in terms], float).T
-
-
 def gains_by_hand(columns, fitted, labels, weights):
     """Twice the rise of the penalised log-likelihood by one Newton step."""
     gains = np.zeros(columns.shape[1])
@@ -82,10 +79,10 @@ def test_first_product_is_that_of_the_largest_gain(n_classes, is_weighted):
     path = path_of(inputs, labels, weights, n_classes, control(1, start))
     path.extend([1])
     model = LogisticRegression(C=LOGISTIC_SEARCH.C, tol=1e-3, max_iter=200)
-    model.fit(products(inputs, start), labels, sample_weight=weights)
-    fitted = model.predict_proba(products(inputs, start))
+    model.fit(multiply_columns(inputs, start), labels, sample_weight=weights)
+    fitted = model.predict_proba(multiply_columns(inputs, start))
     terms = [t for k in (1, 2) for t in combinations(range(N), k) if t not in start]
-    gains = gains_by_hand(products(inputs, terms), fitted, labels, weights)
+    gains = gains_by_hand(multiply_columns(inputs, terms), fitted, labels, weights)
     assert path.terms == [*start, terms[np.argmax(gains)]]
 
 
@@ -111,12 +108,12 @@ def test_models_are_logistic_regressions_on_products():
         terms = path.model(position)
         assert len(terms) == position
         model = LogisticRegression(C=LOGISTIC_SEARCH.C, tol=1e-3, max_iter=200)
-        model.fit(products(inputs, terms), labels)
+        model.fit(multiply_columns(inputs, terms), labels)
         for columns, classes, found in (
             (inputs, labels, path.deviances[position]),
             (*held, path.losses(position).mean()),
         ):
-            chances = model.predict_proba(products(columns, terms))
+            chances = model.predict_proba(multiply_columns(columns, terms))
             chances = chances[np.arange(len(classes)), classes]
             assert_allclose(found, -np.log(chances).mean())
     assert set(path.terms[:2]) == {(0, 1), (2,)}
@@ -151,7 +148,7 @@ def test_products_that_say_the_same_come_once(replace_constants):
     groups = np.arange(N + 1)
     found = path_of(inputs, labels, None, 2, control(4, groups=groups))
     found.extend([4])
-    columns = products(inputs, found.terms)
+    columns = multiply_columns(inputs, found.terms)
     alike = np.abs(columns.T @ columns) / len(inputs) - np.eye(len(found.terms))
     assert alike.max() < 0.9
     replace_constants(_logistic, max_cosine=1.1)
@@ -209,7 +206,7 @@ def test_penalty_is_that_of_the_least_loss_on_left_out_samples():
     for C in (0.01, 0.03, 0.1, 0.3, 1.0, 10.0):
         total = 0.0
         for train, test in deal_folds(problem, "cv", 4):
-            columns = products(inputs, terms)
+            columns = multiply_columns(inputs, terms)
             model = LogisticRegression(C=C).fit(columns[train], labels[train])
             chances = model.predict_proba(columns[test])
             total -= np.log(chances[np.arange(len(test)), labels[test]]).sum()
@@ -275,7 +272,7 @@ def test_ebic_by_hand(n_classes):
     path.extend([1, 2])
     terms = path.model(2)
     model = LogisticRegression(C=LOGISTIC_SEARCH.C, tol=1e-3, max_iter=200)
-    columns = products(inputs, terms)
+    columns = multiply_columns(inputs, terms)
     model.fit(columns, labels, sample_weight=weights)
     chances = model.predict_proba(columns)[np.arange(len(labels)), labels]
     n, found = weights.sum(), [len(term) for term in terms[2:]]

@@ -1,13 +1,13 @@
 """Message passing: the posterior by quadrature, and structures it has to find."""
 
 import itertools
-import tracemalloc
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import trapezoid
 from scipy.stats import norm
+from support import traced_memory
 
 from skmohn._core._fitting import last_of
 from skmohn.datasets import make_ising, make_sparse_walsh
@@ -214,15 +214,12 @@ def test_memory_is_within_the_budget(weights):
     budget = (4 * 3000 + 400) * (60 + 60 * 59 // 2)
     design = make_design(inputs, weights)
     y = inputs[:, 0] + inputs[:, 1] * inputs[:, 2]
-    tracemalloc.start()
-    try:
+    with traced_memory() as peak:
         found = infer(design, y, memory_budget=budget)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+        most = peak()
     assert set(found) == {(0,), (1, 2)}
     # Beside it there are some columns on their way, of a few megabytes in all.
-    assert peak < budget + 10e6
+    assert most < budget + 10e6
 
 
 @pytest.mark.slow_cases("weights1-False|None-True")
@@ -327,13 +324,10 @@ def test_columns_of_many_sets_stay_packed(replace_constants):
     design = PackedDesign(inputs)
     expected = infer(design, y)
     replace_constants(_message_passing, min_entries_packed=1000)
-    tracemalloc.start()
-    try:
+    with traced_memory() as peak:
         found = infer(design, y)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+        most = peak()
     assert found == expected
     assert set(found) == {(0,), (1, 2)}
     # As numbers they would take 4 bytes a sample.
-    assert peak < 4 * 500 * (80 + 80 * 79 // 2)
+    assert most < 4 * 500 * (80 + 80 * 79 // 2)

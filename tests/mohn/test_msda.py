@@ -159,10 +159,7 @@ def test_sets_are_drawn_from_their_distribution(rho, order):
     n, discarded = 6, [(2,), (0, 4), (1, 3, 5)]
     orders = np.eye(4)[order - 1]
     control = MSDAOptions(
-        exploitation=rho,
-        initial_orders=orders,
-        initial_inputs=PRIOR,
-        clique_share=0.5,
+        exploitation=rho, initial_orders=orders, initial_inputs=PRIOR, clique_share=0.5
     )
     search = Proposals(n, control, 11, max_order=4)
     search.start_from([*WEIGHTS, *discarded])
@@ -263,11 +260,7 @@ RANGES = {
     "max_weight_share": POSITIVE_SHARE,
     "discard_period": COUNT,
     "mopping_threshold": POSITIVE_SHARE,
-    "removal": (
-        ["auto", "zero", "t_test"],
-        ["none", None],
-        "a str among",
-    ),
+    "removal": (["auto", "zero", "t_test"], ["none", None], "a str among"),
     "p_critical": POSITIVE_SHARE,
     "p_decay": POSITIVE_SHARE,
     "p_minimum": POSITIVE_SHARE,

@@ -2,12 +2,12 @@
 
 import itertools
 import math
-import tracemalloc
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import traced_memory
 
 from skmohn import MOHNRegressor
 from skmohn.mohn import _strategies, _training_data
@@ -198,14 +198,10 @@ def test_bytes_are_not_blown_up():
     X = rng.integers(2, size=(1000, 8000), dtype=np.int8)
     y = X[:, 5] + rng.standard_normal(1000)
     model = MOHNRegressor("given", terms=[[5], [7, 3000]])
-    tracemalloc.start()
-    try:
+    with traced_memory() as peak:
         model.fit(X, y)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    # As numbers the table alone would be eight times as large.
-    assert peak < 3 * X.nbytes
+        # As numbers the table alone would be eight times as large.
+        assert peak() < 3 * X.nbytes
     as_numbers = MOHNRegressor("given", terms=[[5], [7, 3000]]).fit(X.astype(float), y)
     assert np.array_equal(as_numbers.weights_, model.weights_)
 

@@ -19,6 +19,7 @@ from sklearn.linear_model import Lasso, LinearRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
+from support import multiply_columns
 
 from skmohn import (
     DeltaOptions,
@@ -421,10 +422,6 @@ def noisy(n_samples=150, seed=0):
     return X, function(X) + rng.standard_normal(n_samples)
 
 
-def explicit(X, terms):
-    return np.stack([X[:, list(term)].prod(axis=1) for term in terms], axis=1)
-
-
 @pytest.mark.parametrize("alpha", [0.01, 0.1, 0.5])
 @pytest.mark.parametrize("strategy", ["full", "given"])
 def test_lasso_is_scikit_learns(strategy, alpha):
@@ -437,7 +434,8 @@ def test_lasso_is_scikit_learns(strategy, alpha):
         max_order=3,
         terms=terms if strategy == "given" else None,
     ).fit(X, y)
-    lasso = Lasso(alpha=alpha, tol=1e-12, max_iter=100_000).fit(explicit(X, terms), y)
+    lasso = Lasso(alpha=alpha, tol=1e-12, max_iter=100_000)
+    lasso.fit(multiply_columns(X, terms), y)
     found = dict(zip(model.terms_, model.weights_, strict=True))
     assert_allclose([found.get(t, 0.0) for t in terms], lasso.coef_, atol=1e-6)
     assert model.intercept_ == pytest.approx(lasso.intercept_, abs=1e-6)
@@ -453,13 +451,13 @@ def test_least_squares_is_scikit_learns(strategy):
     given = terms if strategy == "given" else None
     model = MOHNRegressor(strategy, max_order=2, terms=given)
     model.fit(X, y, sample_weight=weights)
-    linear = LinearRegression().fit(explicit(X, terms), y, weights)
+    linear = LinearRegression().fit(multiply_columns(X, terms), y, weights)
     assert model.terms_ == terms
     assert_allclose(model.weights_, linear.coef_)
     assert model.intercept_ == pytest.approx(linear.intercept_)
     # Weights count repeated rows, also in the errors.
     rows = np.repeat(np.arange(len(y)), weights)
-    A = np.column_stack([np.ones(len(rows)), explicit(X[rows], terms)])
+    A = np.column_stack([np.ones(len(rows)), multiply_columns(X[rows], terms)])
     residual = y[rows] - A @ np.append(linear.intercept_, linear.coef_)
     noise = np.sqrt(residual @ residual / (len(rows) - A.shape[1]))
     errors = noise * np.sqrt(np.diag(np.linalg.inv(A.T @ A)))[1:]
@@ -606,7 +604,7 @@ def test_partial_fit_is_the_delta_rule():
     y = function(new) + 1.0
     assert model.partial_fit(new, y) is model
     coef, intercept = np.array(COEF), INTERCEPT
-    for row, target in zip(explicit(new, TERMS), y, strict=True):
+    for row, target in zip(multiply_columns(new, TERMS), y, strict=True):
         error = target - intercept - coef @ row
         coef = coef + 0.05 * error * row
         intercept += 0.05 * error
@@ -780,7 +778,8 @@ def test_variance_share_is_the_share_of_variance_over_all_inputs():
     model = MOHNRegressor("given", terms=TERMS).fit(inputs, function(inputs))
     shares = model.terms_table()["variance_share"].to_numpy()
     parts = [
-        np.var(c * explicit(inputs, [t])) for t, c in zip(TERMS, COEF, strict=True)
+        np.var(c * multiply_columns(inputs, [t]))
+        for t, c in zip(TERMS, COEF, strict=True)
     ]
     assert_allclose(np.sort(shares), np.sort(parts) / np.var(function(inputs)))
 
@@ -845,9 +844,7 @@ def test_stored_model_of_levels_and_categories_predicts_the_same(round_trip, lev
     model = copy.deepcopy(fitted)
     back = round_trip(model)
     for one, other in zip(
-        back.predict(X, return_std=True),
-        model.predict(X, return_std=True),
-        strict=True,
+        back.predict(X, return_std=True), model.predict(X, return_std=True), strict=True
     ):
         assert_array_equal(one, other)
     assert_array_equal(back.sobol_indices()["total"], model.sobol_indices()["total"])

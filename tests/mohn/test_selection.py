@@ -277,8 +277,7 @@ def test_noisy_ising(snr, n_samples, least_recall):
 
 @pytest.mark.slow_cases("3-300")
 @pytest.mark.parametrize(
-    ("order", "n_samples"),
-    [(3, 300), pytest.param(5, 500, marks=pytest.mark.slow)],
+    ("order", "n_samples"), [(3, 300), pytest.param(5, 500, marks=pytest.mark.slow)]
 )
 def test_noisy_parities_without_parents(order, n_samples):
     """What only an exhaustive screening finds must survive the validation."""

@@ -285,11 +285,7 @@ def test_learning_costs_what_the_data_tell_of_it():
     prior = SpikeSlab(np.array([0.1]), np.array([0.2]), np.zeros(1))
     zeros, half = np.zeros((30, 1)), np.repeat([1.0, 0.0], [3, 27])[:, None]
     vague = dataclasses.replace(
-        state,
-        priors=[prior],
-        inclusion=zeros + 0.1,
-        mean=zeros,
-        variance=zeros + 0.02,
+        state, priors=[prior], inclusion=zeros + 0.1, mean=zeros, variance=zeros + 0.02
     )
     crisp = dataclasses.replace(vague, inclusion=half, mean=half * 0.2**0.5)
     crisp = dataclasses.replace(crisp, variance=zeros)

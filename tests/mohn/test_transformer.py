@@ -93,11 +93,7 @@ def test_categories_are_inputs_by_themselves():
     g, a = (np.where(table["base"] == category, 1, -1) for category in "GA")
     sex = np.where(table["sex"] == "m", 1, -1)
     dose = np.where(table["dose"] == 2.0, 1, -1)
-    expected = {
-        "base=G": g,
-        "sex=m x dose": sex * dose,
-        "sex=m x base=A": sex * a,
-    }
+    expected = {"base=G": g, "sex=m x dose": sex * dose, "sex=m x base=A": sex * a}
     assert found.columns.tolist() == list(expected)
     for name, column in expected.items():
         assert_array_equal(found[name], column)

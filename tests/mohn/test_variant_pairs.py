@@ -92,12 +92,7 @@ def test_pairs_of_the_model_and_weak_ones_are_left_as_they_are():
         subsets, ratios = pairs.join(found, np.array([ratio]), terms, 1.0, moments(y))
         assert (subsets, ratios.tolist()) == ([found], [ratio])
     subsets, _ = pairs.join(
-        found,
-        np.array([0.9]),
-        [()],
-        1.0,
-        moments(y),
-        lambda term: term != ALL_FOUR[3],
+        found, np.array([0.9]), [()], 1.0, moments(y), lambda term: term != ALL_FOUR[3]
     )
     assert subsets == [found]
 

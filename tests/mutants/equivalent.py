@@ -39,12 +39,12 @@ EQUIVALENT = {
         ): "a row alone is its sum",
     },
     "energynet/_training": {
-        ("Schedule.advance", "break  ->  continue"): "a run that is over stays so",
+        ("Schedule.advance", "break  ->  continue"): "a run that is over stays so"
     },
     "mohn/_sparse/logistic_selection": {
-        ("learn_on_folds", "1  ->  2"): "where nothing is searched, no order is",
+        ("learn_on_folds", "1  ->  2"): "where nothing is searched, no order is"
     },
     "mohn/_gp/heteroscedastic_noise": {
-        ("_log_density", "False  ->  True"): SAME_NUMBERS,
+        ("_log_density", "False  ->  True"): SAME_NUMBERS
     },
 }

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support import all_points
 
 
 def random_terms(rng, n_variables, n_terms, max_order=4):
@@ -19,12 +20,6 @@ def evaluate(terms, points):
     """Values at rows of -1 and +1, straight from the definition."""
     points = np.asarray(points, dtype=float)
     return sum(weight * points[:, list(t)].prod(axis=1) for t, weight in terms.items())
-
-
-def all_points(n_variables):
-    """Every row of -1 and +1."""
-    shifts = np.arange(n_variables)[::-1]
-    return 2 * (np.arange(2**n_variables)[:, None] >> shifts & 1) - 1
 
 
 class Problems:

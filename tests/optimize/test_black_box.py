@@ -18,11 +18,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import LinearConstraint
 
 import skmohn
-from skmohn.optimize import (
-    BlackBoxOptimizer,
-    _sparse_search,
-    minimize_black_box,
-)
+from skmohn.optimize import BlackBoxOptimizer, _sparse_search, minimize_black_box
 
 N = 6
 WEIGHTS = np.random.default_rng(0).normal(size=N)

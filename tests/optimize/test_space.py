@@ -346,11 +346,7 @@ def test_rare_points_are_walked_to_from_known_ones():
 
 
 def test_linear_constraints_are_solved_where_no_draw_keeps_them(replace_constants):
-    space = Space(
-        100,
-        [exactly(5, 100), lambda point: point[0] == point[1]],
-        {7: 1},
-    )
+    space = Space(100, [exactly(5, 100), lambda point: point[0] == point[1]], {7: 1})
     drawn = space.draw(5, np.random.default_rng(0), np.empty((0, 100), dtype=int))
     assert space.is_feasible(drawn).all()
     space = Space(MANY, exactly(MANY + 1, MANY))

@@ -90,11 +90,7 @@ def test_flipping_columns_flips_the_weights_that_contain_them(name, seed, noise,
 
 @any_way
 @FEW
-@given(
-    seed=seeds,
-    noise=st.sampled_from([0.0, 0.3]),
-    constant=st.floats(-1e3, 1e3),
-)
+@given(seed=seeds, noise=st.sampled_from([0.0, 0.3]), constant=st.floats(-1e3, 1e3))
 def test_adding_a_constant_moves_only_the_intercept(name, seed, noise, constant):
     _, X, y = problem(seed, noise)
     model, weights = fitted(name, X, y)
