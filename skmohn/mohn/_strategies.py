@@ -519,14 +519,15 @@ def _loses_on_folds(
     model = cast(SpikeSlabModel, found["spike_slab"].model)
 
     @cache
-    def own() -> NDArray[np.float64]:
+    def spike_slab_errors() -> NDArray[np.float64]:
         return _fold_errors(partial(refit_spike_slab, model, samples), folds, samples)
 
     # No process predicts better than by its noise. Of many rows, a factor for each fold
     # takes as long as all else.
     if len(samples.y) > _AUTO.n_rows_per_stage[0] and not gp.model.is_transformed:
-        noise = gp.model.noise_std() / power_of_two_scale(samples.y)
-        if noise**2 > _AUTO.max_error_ratio * own().mean():
+        noise_std = gp.model.noise_std() / power_of_two_scale(samples.y)
+        most = _AUTO.max_error_ratio * spike_slab_errors().mean()
+        if noise_std**2 > most:
             return False
     quick, full = (
         _refit_of(cast(GPModel, gp.model), samples, settings, keeps_covariance)
@@ -536,8 +537,9 @@ def _loses_on_folds(
     nothing = _fold_errors(lambda _: None, folds, samples)
     if errors.mean() > _AUTO.max_error_contest * nothing.mean():
         return False
-    return _is_clearly_less(errors, own()) and _is_clearly_less(
-        _fold_errors(full, folds, samples), own()
+    others = spike_slab_errors()
+    return _is_clearly_less(errors, others) and _is_clearly_less(
+        _fold_errors(full, folds, samples), others
     )
 
 
