@@ -182,8 +182,9 @@ class MOHNGLMRegressor(
     -----
     Columns are coded as by :class:`MOHNRegressor`. Numeric columns are lines on the log
     scale; beyond their ranges in `fit`, log means stay within the bounds that the
-    weights allow there. NaN means missing: the log mean is averaged over the values it
-    could have.
+    weights allow there. Of models with products, no rate is more than four times as
+    large, or as small, as all those of the rows of `fit`. NaN means missing: the log
+    mean is averaged over the values it could have.
 
     References
     ----------
@@ -590,7 +591,7 @@ class MOHNGLMRegressor(
         DataFrame
             ``term``, ``value`` (product of the coded inputs), ``weight`` and
             ``contribution``, their product. Contributions add up to the log mean for an
-            exposure of 1. ``"(constant)"`` comes first.
+            exposure of 1, before its limits. ``"(constant)"`` comes first.
 
         Raises
         ------

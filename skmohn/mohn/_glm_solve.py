@@ -46,6 +46,8 @@ class GLMChoiceConstants:
     min_gain: float = tuned(1.0, "Kass and Raftery (1995), section 3")
     # Rough nanoseconds that models with all columns may take on all folds.
     max_work: float = tuned(3e10, "cost")
+    # How much larger or smaller than all fitted rates predictions of products may be.
+    max_factor: float = tuned(4.0, "benchmarks/mohn/count_ranges.py")
 
 
 _CHOICE = GLMChoiceConstants()
@@ -78,6 +80,7 @@ class GLMModel:
     # (n_terms + 1, rank); times its transpose the covariance of the weights and, last,
     # the constant; None where they are too many.
     root: NDArray[np.float64] | None
+    log_rate_range: tuple[float, float]  # of predictions
     is_sparse = True
 
     @classmethod
@@ -91,7 +94,8 @@ class GLMModel:
         root = None
         if len(mode) <= JOINT.max_joint:
             root = covariance_root(columns, response, mode, dispersion, C)
-        known = response.distribution, samples.coding, root
+        bounds = _bound_log_rates(terms, columns @ mode[:-1] + mode[-1])
+        known = response.distribution, samples.coding, root, bounds
         return cls(list(terms), mode[:-1], float(mode[-1]), C, dispersion, *known)
 
     def log_rates(self, rows: EncodedRows) -> NDArray[np.float64]:
@@ -102,8 +106,9 @@ class GLMModel:
         """Log means of rows with these columns."""
         products = columns[:, :-1]
         values = products @ self.weights + self.constant
-        # Means grow exponentially with products beyond the cube.
-        return within_cube(values, products, self.constant, self.weights)
+        # Means grow exponentially with products beyond the cube, and in its corners.
+        values = within_cube(values, products, self.constant, self.weights)
+        return np.clip(values, *self.log_rate_range)
 
     def columns(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Products and, last, ones: what weights and constant are multiplied by."""
@@ -164,6 +169,16 @@ class GLMModel:
         terms, weights = self.terms, self.weights[None]
         indices = sobol_variances_of_products(terms, weights, term_names, variables)
         return term_names.by_column(indices)
+
+
+def _bound_log_rates(
+    terms: Sequence[Term], fitted: NDArray[np.float64]
+) -> tuple[float, float]:
+    """Range of predictions; without products they are as those of lines."""
+    if max(map(len, terms), default=0) < 2:
+        return -math.inf, math.inf
+    reach = math.log(_CHOICE.max_factor)
+    return float(fitted.min()) - reach, float(fitted.max()) + reach
 
 
 class _Candidate(NamedTuple):

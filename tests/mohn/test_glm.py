@@ -710,6 +710,32 @@ def test_one_row_has_draws_and_far_rows_have_finite_means(loss):
     assert np.all(np.isfinite(model.predict(far)))
 
 
+def test_rates_of_products_are_at_most_four_times_those_of_the_fit():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (300, 2))
+    y = rng.poisson(np.exp(1.0 + 2.0 * X[:, 0] * X[:, 1])).astype(float)
+    model = MOHNGLMRegressor("given", terms=[(0,), (0, 1)], C=1.0).fit(X, y)
+    fitted = model.predict(X)
+    limits = 0.25 * fitted.min(), 4.0 * fitted.max()
+    far = np.array([[3.0, 3.0], [3.0, -3.0], [-3.0, -3.0], [0.9, 0.9]])
+    values = model.model_.columns(model._to_rows(far)) @ [*model.weights_, 0.0]
+    expected = np.exp(values + model.intercept_)
+    assert np.ptp(np.log(expected[:2])) > np.log(16.0 * fitted.max() / fitted.min())
+    found = model.predict(far)
+    assert limits[0] * 0.999 < found.min() <= found.max() < limits[1] * 1.001
+    assert found[3] == pytest.approx(expected[3])
+    mean = model.predict_quantiles(far[:1], [0.5])
+    assert mean.max() < 2.0 * limits[1]
+
+
+def test_rates_of_single_columns_follow_their_lines():
+    X = np.linspace(0.0, 1.0, 40)[:, None]
+    model = MOHNGLMRegressor("given", terms=[(0,)], C=10.0).fit(
+        X, np.exp(3.0 * X[:, 0])
+    )
+    assert model.model_.log_rate_range == (-np.inf, np.inf)
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_score_of_targets_that_do_not_vary_is_that_of_r2(loss):
     """Folds of rare events may have none: nothing divides by zero."""
