@@ -711,21 +711,21 @@ def test_one_row_has_draws_and_far_rows_have_finite_means(loss):
 
 
 def test_rates_of_products_are_at_most_four_times_those_of_the_fit():
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-1.0, 1.0, (300, 2))
-    y = rng.poisson(np.exp(1.0 + 2.0 * X[:, 0] * X[:, 1])).astype(float)
-    model = MOHNGLMRegressor("given", terms=[(0,), (0, 1)], C=1.0).fit(X, y)
+    # No row is near a corner of the square.
+    X = np.random.default_rng(0).uniform(-1.0, 1.0, (600, 2))
+    X = np.vstack([np.eye(2), -np.eye(2), X[np.abs(X).sum(axis=1) < 1.0]])
+    y = np.exp(1.0 + 6.0 * X[:, 0] * X[:, 1])
+    model = MOHNGLMRegressor("given", terms=[(0, 1)], C=10.0).fit(X, y)
     fitted = model.predict(X)
     limits = 0.25 * fitted.min(), 4.0 * fitted.max()
-    far = np.array([[3.0, 3.0], [3.0, -3.0], [-3.0, -3.0], [0.9, 0.9]])
-    values = model.model_.columns(model._to_rows(far)) @ [*model.weights_, 0.0]
-    expected = np.exp(values + model.intercept_)
-    assert np.ptp(np.log(expected[:2])) > np.log(16.0 * fitted.max() / fitted.min())
-    found = model.predict(far)
-    assert limits[0] * 0.999 < found.min() <= found.max() < limits[1] * 1.001
-    assert found[3] == pytest.approx(expected[3])
-    mean = model.predict_quantiles(far[:1], [0.5])
-    assert mean.max() < 2.0 * limits[1]
+    corners = np.array([[1.0, -1.0], [1.0, 1.0], [0.5, 0.6]])
+    columns = model.model_.columns(model._to_rows(corners))
+    free = np.exp(columns @ [*model.weights_, model.intercept_])
+    assert free[0] < limits[0]
+    assert free[1] > limits[1]
+    assert_allclose(model.predict(corners), np.clip(free, *limits))
+    assert model.predict(corners)[2] == pytest.approx(free[2])
+    assert model.predict_quantiles(corners[1:2], [0.9]).max() < 2.0 * limits[1]
 
 
 def test_rates_of_single_columns_follow_their_lines():
