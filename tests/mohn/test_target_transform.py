@@ -534,16 +534,23 @@ def test_errors_of_many_rows_decide(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("loss", "share", "of_refits", "is_taken"),
+    ("loss", "share", "of_refits", "gain", "is_taken"),
     [
-        (1.02, 0.11, 1.01, True),
-        (1.04, 0.11, 0.89, True),
-        (1.04, 0.11, 0.91, False),
-        (1.04, 0.09, 0.89, False),
+        (1.02, 0.11, 1.01, 9.0, True),
+        (1.04, 0.11, 0.89, 9.0, True),
+        (1.04, 0.11, 0.91, 9.0, False),
+        (1.04, 0.09, 0.89, 0.0, False),
+        # It gains much of likelihood.
+        (1.04, 0.11, 0.99, 0.0, True),
+        (1.04, 0.11, 1.01, 0.0, False),
     ],
 )
-def test_a_scale_must_not_cost_accuracy(monkeypatch, loss, share, of_refits, is_taken):
+def test_a_scale_must_not_cost_accuracy(
+    loss, share, of_refits, gain, is_taken, monkeypatch, replace_constants
+):
     """More than three percent, unless few rows count and refits gain a tenth."""
+    module = "skmohn.mohn._gp.transform_selection"
+    replace_constants(module, min_gain_by_sample=gain)
     X, y = skewed(60)
     rows = EncodedRows(X, np.empty((60, 0), dtype=int))
 

@@ -75,10 +75,12 @@ class TransformConstants:
     # How much larger the squared error of held-out rows may be. Steps look like
     # skewness to the evidence, but not to them.
     max_error_ratio: float = tuned(1.03, "benchmarks/ablation.py")
-    # The same in refitted folds, where it is larger otherwise. Of two tables with
-    # ratios of 0.94 and 0.96, R2 was 0.42 and -0.75, and 0.62 and 0.14 on the target's
-    # own scale; one with 0.86 gained 0.03.
+    # The same in refitted folds, where it is larger otherwise, unless the scale gains
+    # that many nats a sample. Of two tables with ratios of 0.94 and 0.96, and 0.19 and
+    # 0.36 nats, R2 was 0.42 and -0.75, and 0.62 and 0.14 on the target's own scale; of
+    # a logarithm with 0.94 and 0.92 nats, the density is 0.7 nats higher.
     max_refit_error_ratio: float = tuned(0.9, "benchmarks/mohn/weak_signals.py")
+    min_gain_by_sample: float = tuned(0.5, "benchmarks/mohn/weak_signals.py")
 
 
 _TRANSFORMS = TransformConstants()
@@ -217,18 +219,19 @@ def _likeliest_accurate(
     # Leave-one-out errors at hyperparameters of all rows are optimistic where these
     # reproduce a large target. Where one row has a large fraction of the sum of
     # squares, a trial that seems to cost accuracy is taken if its error in refitted
-    # folds is clearly smaller: such a row has most of that, too.
-    most, most_of_refits = _TRANSFORMS.max_error_ratio * compared.error(own), None
+    # folds is clearly smaller, since such a row has most of that, too.
+    most, error_of_refits = _TRANSFORMS.max_error_ratio * compared.error(own), None
     for other in sorted(others, key=attrgetter("evidence"), reverse=True):
         if compared.error(other) <= most:
             return other
         if part.largest_fraction() <= _TRANSFORMS.max_row_fraction:
             continue
-        if most_of_refits is None:
-            most_of_refits = _TRANSFORMS.max_refit_error_ratio * (
-                part.error_of_refits(own)
-            )
-        if part.error_of_refits(other) < most_of_refits:
+        if error_of_refits is None:
+            error_of_refits = part.error_of_refits(own)
+        gain = (other.evidence - own.evidence) / part.counts.sum()
+        is_clear = gain > _TRANSFORMS.min_gain_by_sample
+        ratio = 1.0 if is_clear else _TRANSFORMS.max_refit_error_ratio
+        if part.error_of_refits(other) < ratio * error_of_refits:
             return other
     return own
 
