@@ -926,6 +926,10 @@ def test_how_long_a_gaussian_process_can_be_and_yet_be_chosen(longer, expected):
         ("gp", 2.1, 110.0, "gp"),
         ("spike_slab", 1.9, 110.0, "additive"),
         ("spike_slab", 2.1, 110.0, "spike_slab"),
+        # It is not surely better than the mean.
+        ("gp", 2.1, 102.8, "additive"),
+        ("gp", 2.1, 103.0, "gp"),
+        ("gp", 3.1, 101.0, "gp"),
         # The mean has the shortest description, or nearly.
         ("gp", -5.0, 97.1, "additive"),
         ("gp", -5.0, 96.9, "nothing"),
