@@ -33,12 +33,7 @@ from skmohn.mohn._reports import (
     tabulate_contributions,
     to_frame,
 )
-from skmohn.mohn._table.coding import (
-    CATEGORIES,
-    CONSTANT,
-    TWO_VALUED,
-    InputCoding,
-)
+from skmohn.mohn._table.coding import CATEGORIES, InputCoding
 from skmohn.mohn._table.rows import count_observations
 from skmohn.mohn._table.term_names import TermNames
 
@@ -48,11 +43,9 @@ _MAX_INTERACTIONS: Final = 5
 
 @dataclass(frozen=True)
 class ValueConstants:
-    """Numbers of samples."""
+    """Numbers that samples have within a level."""
 
-    n_quantiles: int = tuned(200, "cost")  # within a level
-    # Relative difference of numbers that are one.
-    rounding: float = tuned(1e-9, "rounding")
+    n_quantiles: int = tuned(200, "cost")
 
 
 _VALUES = ValueConstants()
@@ -237,12 +230,6 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
             In nats. Of numeric columns with more than two values, the probability of
             their level. If not `is_normalized_exactly_`, all have the error
             `log_partition_error_` in common.
-
-        Raises
-        ------
-        ValueError
-            If a value is missing, or if a category, or a number of a column that had at
-            most two, was not seen in `fit`: nothing is known of its probability.
         """
         check_is_fitted(self)
         signs, terms = self._read(X), self._terms()
@@ -517,27 +504,8 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
         table = read_table(self, X)
         unknown = "has NaN, or a category that was not seen in fit,"
         self._refuse_missing(table, np.arange(len(table)), unknown)
-        self._refuse_new_numbers(table)
         names = getattr(self, "feature_names_in_", None)
         return self._layout().read_signs(self.coding_.encode(table, names))
-
-    def _refuse_new_numbers(self, table: NDArray[np.float64]) -> None:
-        """Refuse numbers that columns of one or two others have not had."""
-        coding = self.coding_
-        columns = np.flatnonzero(np.isin(coding.kind, (TWO_VALUED, CONSTANT)))
-        ends = coding.low[columns], coding.high[columns]
-        for rows in row_slices(table.shape):
-            numbers = table[rows, columns]
-            seen = [np.isclose(numbers, end, _VALUES.rounding, 0.0) for end in ends]
-            if (new := ~(seen[0] | seen[1])).any():
-                row, k = np.argwhere(new)[0].tolist()
-                known = dict.fromkeys(end[k] for end in ends)
-                raise ValueError(
-                    f"column {column_names(self)[columns[k]]} has {numbers[row, k]:g} "
-                    f"in row {rows.start + row}, which was not seen in fit, but "
-                    f"{' and '.join(f'{end:g}' for end in known)} alone: leave such "
-                    "rows out, or fit to some of them"
-                )
 
     def _refuse_missing(
         self, table: NDArray[np.float64], rows: NDArray[np.intp], what: str

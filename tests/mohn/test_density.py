@@ -427,33 +427,3 @@ def test_the_row_that_is_missing_is_named_as_in_the_data():
     weight = np.r_[np.zeros(5), np.ones(25)]
     with pytest.raises(ValueError, match=r"column x1 has NaN in row 7: .*Imputer"):
         MOHNDensity().fit(X, sample_weight=weight)
-
-
-def test_numbers_that_fit_has_not_seen_have_no_probability():
-    """On a line through two values a third one would be likelier than both."""
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.random(60) < 0.9, np.ones(60), rng.normal(size=60)])
-    X[:, 0] = 0.1 + 0.2 * X[:, 0]
-    model = MOHNDensity(max_order=1).fit(X)
-    row = X[X[:, 0] > 0.2][:1]
-    known = model.score_samples(row)
-    assert_allclose(model.score_samples(row + np.array([0.0, 1e-12, 0.0])), known)
-    for column, value, message in (
-        (0, 0.5, "x0 has 0.5 in row 1, which was not seen in fit, but 0.1 and 0.3 al"),
-        (1, 0.0, "x1 has 0 in row 1, which was not seen in fit, but 1 alone: leave s"),
-    ):
-        other = row.copy()
-        other[0, column] = value
-        for method in (model.score_samples, model.score):
-            with pytest.raises(ValueError, match=message):
-                method(np.concatenate([row, other]))
-        with pytest.raises(ValueError, match="not seen in fit"):
-            model.explain(other)
-
-
-def test_rounding_of_a_value_is_that_value():
-    X = np.tile([[0.1, 0.0], [0.1 + 0.2, 1.0]], (20, 1))
-    model = MOHNDensity(max_order=1).fit(X)
-    known = model.score_samples(X[[1]])
-    with pytest.warns(UserWarning, match="mapped on the line"):
-        assert_allclose(model.score_samples([[0.3, 1.0]]), known)
