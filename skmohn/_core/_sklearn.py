@@ -259,12 +259,13 @@ def check_parameters(estimator: BaseEstimator) -> None:
 
 
 def _widen_integer(value: Any) -> Any:
-    """Integer of numpy without a limit, which sums and powers of small ones exceed."""
-    is_limited = isinstance(value, np.integer) and value.dtype != np.int64
-    return int(value) if is_limited else value
+    """Python's integer for one of numpy: sums and powers of few bits overflow."""
+    is_narrow = isinstance(value, np.integer) and value.dtype != np.int64
+    return int(value) if is_narrow else value
 
 
 def _widen_parameters(estimator: BaseEstimator) -> None:
+    """Set parameters to equal integers that cannot overflow."""
     for name, value in estimator.get_params(deep=False).items():
         if (widened := _widen_integer(value)) is not value:
             setattr(estimator, name, widened)

@@ -395,7 +395,7 @@ def _pass_on(net, layer, start, stop):
     pre, out, n = net.pre, net.out, net.n_samples
     address, is_hidden = net.activation[layer], layer < net.n_layers - 1
     for k in range(layers[layer], layers[layer + 1]):
-        j, now, new = (net.first[k] + 1 - layers[layer - 1], rows[k] * n, trial[k] * n)
+        j, now, new = net.first[k] + 1 - layers[layer - 1], rows[k] * n, trial[k] * n
         # Loops over rows that are apart are vectorised.
         sums = net.n_rows * n if is_hidden else new
         before, after, weight = rows[start] * n, trial[start] * n, weights[j + start]
@@ -447,7 +447,7 @@ def _try_weight(network, j, value):
     layers, rows, n = net.layers, net.now, net.n_samples
     pre, out, before = net.pre, net.out, net.weights[j]
     unit, source = net.target[j], net.source[j]
-    layer, now, new = (net.layer[unit], rows[unit] * n, net.trial[unit] * n)
+    layer, now, new = net.layer[unit], rows[unit] * n, net.trial[unit] * n
     net.penalties[1] = net.penalties[0]
     if source > 0:  # biases are free
         net.penalties[1] += net.price * (value * value - before * before)

@@ -182,9 +182,9 @@ class MOHNGLMRegressor(
     -----
     Columns are coded as by :class:`MOHNRegressor`. Numeric columns are lines on the log
     scale; beyond their ranges in `fit`, log means stay within the bounds that the
-    weights allow there. Of models with products, no rate is more than four times as
-    large, or as small, as all those of the rows of `fit`. NaN means missing: the log
-    mean is averaged over the values it could have.
+    weights allow there. Rates that a model with products predicts are at most four
+    times the largest, and at least a quarter of the smallest, of the rows of `fit`. NaN
+    means missing: the log mean is averaged over the values it could have.
 
     References
     ----------
@@ -500,8 +500,8 @@ class MOHNGLMRegressor(
         float
             At most 1, and 0 for the constant rate that fits best; see
             :func:`~sklearn.metrics.d2_tweedie_score`. The deviance of the negative
-            binomial distribution is that of the fitted dispersion. As for R2, it is
-            0 where the rates of all samples are equal and the model's are others.
+            binomial distribution is that of the fitted dispersion. As R2 is, it
+            is 0 where the observed rates are all equal, and 1 if predicted exactly.
         """
         rates = self.predict(X)
         given = np.broadcast_to(_read_exposure(exposure, X), rates.shape)

@@ -46,7 +46,7 @@ class GLMChoiceConstants:
     min_gain: float = tuned(1.0, "Kass and Raftery (1995), section 3")
     # Rough nanoseconds that models with all columns may take on all folds.
     max_work: float = tuned(3e10, "cost")
-    # How much larger or smaller than all fitted rates predictions of products may be.
+    # Factor by which rates that products predict may be beyond the fitted ones.
     max_factor: float = tuned(4.0, "benchmarks/mohn/count_ranges.py")
 
 
@@ -174,7 +174,7 @@ class GLMModel:
 def _bound_log_rates(
     terms: Sequence[Term], fitted: NDArray[np.float64]
 ) -> tuple[float, float]:
-    """Range of predictions; without products they are as those of lines."""
+    """Range of predicted log rates, infinite for models without products."""
     if max(map(len, terms), default=0) < 2:
         return -math.inf, math.inf
     reach = math.log(_CHOICE.max_factor)

@@ -62,10 +62,10 @@ class AutoConstants:
     # Nats by which any other model must be shorter than the additive one: "strong"
     # evidence.
     min_gain_over_additive: float = tuned(3.0, "Kass and Raftery (1995), section 3")
-    # The same where that model is surely better than the mean, and nats by which it is
-    # then shorter: "very strong" evidence. Of nine such tables with weak signals, where
-    # it was shorter by 2 to 3, it predicted eight better, by 0.02 to 0.37 of R2; of
-    # six where it was not surely better, three.
+    # The same for a model that is shorter than the mean by `min_gain_sure` nats, "very
+    # strong" evidence. Of nine such tables with weak signals, where it was shorter than
+    # the additive model by 2 to 3, it predicted eight better, by 0.02 to 0.37 of R2; of
+    # six others three.
     min_gain_weak: float = tuned(2.0, "benchmarks/mohn/weak_signals.py")
     min_gain_sure: float = tuned(5.0, "Kass and Raftery (1995), section 3")
     # Nats by which it is shorter than the mean where signals are no longer weak: on

@@ -75,10 +75,11 @@ class TransformConstants:
     # How much larger the squared error of held-out rows may be. Steps look like
     # skewness to the evidence, but not to them.
     max_error_ratio: float = tuned(1.03, "benchmarks/ablation.py")
-    # The same in refitted folds, where it is larger otherwise, unless the scale gains
-    # that many nats a sample. Of two tables with ratios of 0.94 and 0.96, and 0.19 and
-    # 0.36 nats, R2 was 0.42 and -0.75, and 0.62 and 0.14 on the target's own scale; of
-    # a logarithm with 0.94 and 0.92 nats, the density is 0.7 nats higher.
+    # Where it is larger, the ratio in refitted folds below which a scale is taken all
+    # the same, and the nats a sample by which any ratio below 1 does. Of two tables
+    # with ratios of 0.94 and 0.96, and 0.19 and 0.36 nats, R2 was 0.42 and -0.75, and
+    # 0.62 and 0.14 on the target's own scale; of a logarithm with 0.94 and 0.92 nats,
+    # the density is 0.7 nats higher.
     max_refit_error_ratio: float = tuned(0.9, "benchmarks/mohn/weak_signals.py")
     min_gain_by_sample: float = tuned(0.5, "benchmarks/mohn/weak_signals.py")
 
