@@ -618,11 +618,12 @@ def test_one_extreme_target_does_not_hide_that_others_are_skewed():
     f = X @ rng.standard_normal(20)
     y = np.exp(0.5 * f / f.std() + rng.standard_normal(3000))
     taken = 0
-    for seed in range(4):
+    # Of the last draw, left-out errors of the logarithm are larger by 3 %.
+    for seed in range(5):
         some = np.random.default_rng(seed).permutation(3000)[:100]
         model = MOHNRegressor("gp", random_state=0).fit(X[some], y[some])
         taken += isinstance(model.target_transform_, Logarithm)
-    assert taken == 4
+    assert taken == 5
 
 
 def test_an_unknown_number_is_a_middle_one_without_levels():

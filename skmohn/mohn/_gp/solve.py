@@ -15,7 +15,7 @@ from skmohn.mohn._gp.covariance_function import Prior
 from skmohn.mohn._gp.marginal_likelihood import EVIDENCE_SEARCH, HYPERPRIOR, log_density
 from skmohn.mohn._gp.model import GPModel, fit_gp
 from skmohn.mohn._gp.term_variances import highest_order
-from skmohn.mohn._gp.transform_selection import Scale, choose_scale
+from skmohn.mohn._gp.transform_selection import TRANSFORMS, Scale, choose_scale
 from skmohn.mohn._gp.weight_prior import Covariance
 from skmohn.mohn._models import RESIDUALS, FitResult
 from skmohn.mohn._options import FitSettings, Report
@@ -206,7 +206,7 @@ def _on_own_scale(
 ) -> GPModel:
     """Refit on the target's own scale, if the mean of y beats that on another."""
     # A scale is chosen by up to 400 rows; leave-one-out errors of all rows decide. With
-    # heavy tails these can contradict it.
+    # heavy tails these can contradict it, but say little where they are nearly equal.
     data = samples.rows.as_float(), samples.y, samples.sample_weight
     if not model.is_transformed or len(samples.y) > RESIDUALS.max_left_out:
         return model
@@ -214,7 +214,10 @@ def _on_own_scale(
     if error < 1.0:
         return model
     plain = fit(transform=Unchanged(), noise=noise, max_iter=max_iter)
-    return plain if plain.left_out_error(*data) < error else model
+    gain = plain.description_length() - model.description_length()
+    is_clear = gain > TRANSFORMS.min_gain_by_sample * model.n_observed
+    ratio = TRANSFORMS.max_refit_error_ratio if is_clear else 1.0
+    return plain if plain.left_out_error(*data) < ratio * error else model
 
 
 def _is_reached_by_some(

@@ -84,7 +84,7 @@ class TransformConstants:
     min_gain_by_sample: float = tuned(0.5, "benchmarks/mohn/weak_signals.py")
 
 
-_TRANSFORMS = TransformConstants()
+TRANSFORMS = TransformConstants()
 # Powers that are tried; 1 changes nothing.
 _POWERS = np.linspace(0.0, 2.0, 21)
 
@@ -111,7 +111,7 @@ class _Trial(NamedTuple):
     def is_weak(self) -> bool:
         """Whether most of the variance is noise."""
         return (
-            self.posterior.covariance.prior.noise_variance > _TRANSFORMS.min_weak_noise
+            self.posterior.covariance.prior.noise_variance > TRANSFORMS.min_weak_noise
         )
 
 
@@ -146,7 +146,7 @@ def choose_scale(
         plain.append(part.learn(first, alphabets, has_levels=True))
     lines, best = plain[0], max(plain, key=attrgetter("evidence"))
     if best is not lines and y.ndim == 1:
-        compared = _Part.draw(*data, _TRANSFORMS.max_rows_compared)
+        compared = _Part.draw(*data, TRANSFORMS.max_rows_compared)
         if _costs_accuracy(best, lines, part, compared):
             plain, best = [lines], lines
     others = []
@@ -163,10 +163,10 @@ def choose_scale(
                 contenders.append(Logarithm())
             others += [part.learn_again(transform, trial) for transform in contenders]
     if is_open:
-        least = best.evidence + _TRANSFORMS.min_gain
+        least = best.evidence + TRANSFORMS.min_gain
         others = [other for other in others if other.evidence > least]
     if is_open and others:
-        compared = _Part.draw(*data, _TRANSFORMS.max_rows_compared)
+        compared = _Part.draw(*data, TRANSFORMS.max_rows_compared)
         best = _likeliest_accurate(best, others, part, compared)
     else:
         best = max(others, key=attrgetter("evidence"), default=best)
@@ -205,10 +205,10 @@ def _costs_accuracy(
     """Whether the error of held-out rows is larger with levels than without."""
     # Levels can reproduce single rows, and noise. Where one row has a large fraction of
     # the sum of squares, or signals are weak, refitted folds must agree.
-    if compared.error(levels) > _TRANSFORMS.max_error_ratio * compared.error(lines):
+    if compared.error(levels) > TRANSFORMS.max_error_ratio * compared.error(lines):
         return True
     is_doubtful = (
-        levels.is_weak or part.largest_fraction() > _TRANSFORMS.max_row_fraction
+        levels.is_weak or part.largest_fraction() > TRANSFORMS.max_row_fraction
     )
     return is_doubtful and part.error_of_refits(levels) > part.error_of_refits(lines)
 
@@ -221,17 +221,17 @@ def _likeliest_accurate(
     # reproduce a large target. Where one row has a large fraction of the sum of
     # squares, a trial that seems to cost accuracy is taken if its error in refitted
     # folds is clearly smaller, since such a row has most of that, too.
-    most, error_of_refits = _TRANSFORMS.max_error_ratio * compared.error(own), None
+    most, error_of_refits = TRANSFORMS.max_error_ratio * compared.error(own), None
     for other in sorted(others, key=attrgetter("evidence"), reverse=True):
         if compared.error(other) <= most:
             return other
-        if part.largest_fraction() <= _TRANSFORMS.max_row_fraction:
+        if part.largest_fraction() <= TRANSFORMS.max_row_fraction:
             continue
         if error_of_refits is None:
             error_of_refits = part.error_of_refits(own)
         gain = (other.evidence - own.evidence) / part.counts.sum()
-        is_clear = gain > _TRANSFORMS.min_gain_by_sample
-        ratio = 1.0 if is_clear else _TRANSFORMS.max_refit_error_ratio
+        is_clear = gain > TRANSFORMS.min_gain_by_sample
+        ratio = 1.0 if is_clear else TRANSFORMS.max_refit_error_ratio
         if part.error_of_refits(other) < ratio * error_of_refits:
             return other
     return own
@@ -259,8 +259,8 @@ def keep_scale(
         if np.min(y) > 0.0:
             trials.append(Logarithm())
         heights, errors = one.evaluate(trials, own)
-        is_better = heights - heights[0] > _TRANSFORMS.min_gain
-        is_better &= errors <= _TRANSFORMS.max_error_ratio * errors[0]
+        is_better = heights - heights[0] > TRANSFORMS.min_gain
+        is_better &= errors <= TRANSFORMS.max_error_ratio * errors[0]
         keeps.append(not is_better.any())
     return np.array(keeps, dtype=bool)
 
@@ -294,7 +294,7 @@ class _Part(NamedTuple):
         if n_rows is None:
             n_columns = rows.inputs.shape[1] + rows.categories.shape[1]
             most = math.isqrt(EVIDENCE_SEARCH.max_products // max(n_columns, 1))
-            n_rows = max(min(_TRANSFORMS.max_rows, most), _TRANSFORMS.min_rows)
+            n_rows = max(min(TRANSFORMS.max_rows, most), TRANSFORMS.min_rows)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         index = index_of_rows(rows)
         shuffled = np.random.default_rng(seed).permutation(index.max() + 1)
@@ -305,7 +305,7 @@ class _Part(NamedTuple):
 
     def has_density(self) -> bool:
         """Whether the targets have more than a few values."""
-        return len(np.unique(self.y)) >= _TRANSFORMS.min_values
+        return len(np.unique(self.y)) >= TRANSFORMS.min_values
 
     def largest_fraction(self) -> float:
         """Largest fraction of the targets' sum of squares that one row has."""
@@ -343,9 +343,9 @@ class _Part(NamedTuple):
         if index is None:
             index = index_of_rows(self.rows)
         folds = np.random.default_rng(0).permutation(index.max() + 1)
-        folds %= _TRANSFORMS.n_folds
+        folds %= TRANSFORMS.n_folds
         unit, squares = power_of_two_scale(self.y), np.empty(len(self.y))
-        for fold in range(_TRANSFORMS.n_folds):
+        for fold in range(TRANSFORMS.n_folds):
             test = folds[index] == fold
             train, held = self._take(~test), self._take(test)
             posterior = train.learn(transform, alphabets).posterior
