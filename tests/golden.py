@@ -117,7 +117,7 @@ def tables() -> dict[str, Table]:
     frame["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(
         rng.integers(9, size=_N_ROWS), unit="D"
     )
-    gaps = np.where(rng.random(numbers.shape) < 0.15, np.nan, numbers)
+    missing = np.where(rng.random(numbers.shape) < 0.15, np.nan, numbers)
     counts = rng.integers(0, 3, (_N_ROWS, 12)).astype(float)
     allele_effect = (counts[:, 1] - 1.0) * (counts[:, 4] - 1.0) + counts[:, 7] + noise
     counts[rng.random(counts.shape) < 0.05] = np.nan
@@ -126,7 +126,7 @@ def tables() -> dict[str, Table]:
         "numeric": (numbers, z),
         "two categories": (labels, z + signs[:, 0]),
         "categorical": (frame, z + (frame["color"] == "red").to_numpy()),
-        "missing": (gaps, z),
+        "missing": (missing, z),
         "genotypes": (Genotypes.from_counts(counts), allele_effect),
     }
 

@@ -155,7 +155,7 @@ PEERS = {"cma": by_cma, "nevergrad": by_nevergrad}
 
 
 def importable():
-    """Return the searches that are installed; say which are not."""
+    """Return the searches that are installed, and name those that are not."""
     found = {"ours": None}
     for name, search in PEERS.items():
         try:

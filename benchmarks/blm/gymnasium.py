@@ -180,7 +180,7 @@ def by_cma(problem, seed):
         asked = strategy.ask()
         strategy.tell(asked, [black(weights) for weights in asked])
         best = strategy.result.xbest
-        # The training episodes say first whether the others are worth their time.
+        # The training episodes decide first whether the others are worth their time.
         if strategy.result.fbest <= -problem.goal and judge(best) <= -problem.goal:
             break
     judge(best)

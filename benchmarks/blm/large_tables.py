@@ -33,7 +33,7 @@ from skmohn.blm._network import forward
 
 BITS = 2, 3, 4, 8
 ALPHA, MOVES, RATE = 3.0, 20, 0.01
-MOST_TESTED = 5000
+MAX_TEST = 5000
 # Hidden units, rows to train on or their fraction.
 TABLES = {"letter": (30, 5000), "satimage": (30, 0.7), "mnist": (20, 5000)}
 FILES = {
@@ -50,7 +50,7 @@ def read(name):
         return None
     if name == "mnist":
         with np.load(path) as images:
-            n_rows = 2 * MOST_TESTED
+            n_rows = 2 * MAX_TEST
             X = images["X_train"][:n_rows].reshape(n_rows, -1) / 255.0
             return X, images["y_train"][:n_rows].astype(str)
     with open(path, newline="", encoding="utf-8") as file:
@@ -68,7 +68,7 @@ def split(name, seed):
         *data, train_size=size, random_state=seed
     )
     scaler = StandardScaler().fit(X_train)
-    X_test, y_test = X_test[:MOST_TESTED], y_test[:MOST_TESTED]
+    X_test, y_test = X_test[:MAX_TEST], y_test[:MAX_TEST]
     return scaler.transform(X_train), scaler.transform(X_test), y_train, y_test, units
 
 

@@ -57,7 +57,7 @@ def make_problem(name):
 
 
 class Objective:
-    """Training loss of given weights; knows the best so far and the time."""
+    """Training loss of given weights; keeps the best so far and the time."""
 
     def __init__(self, problem, seconds):
         self.net = problem.connect(np.zeros(problem.layout.n_weights))
@@ -144,7 +144,7 @@ def by_us(problem, seconds, seed):
 
 
 def importable():
-    """Return the peers that are installed; say which are not."""
+    """Return the peers that are installed, and name those that are not."""
     found = {}
     for name, peer in PEERS.items():
         try:

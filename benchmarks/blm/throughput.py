@@ -72,7 +72,7 @@ def flips_per_second(trainer, seconds, repeats):
         search, problem = trainer.begin([seed]).search, trainer.problem
         net = problem.connect(search.codes * problem.step)
         refresh(net)
-        # The first flips say how many fill the time.
+        # The rate of the first flips gives how many fill the time.
         spent, _ = common.timed(problem.search, search, net, 100)
         n_flips = int(100 * seconds / spent)
         before = search.state[0].tried

@@ -33,10 +33,10 @@ from benchmarks.shared import common, results
 from skmohn import EnergyNetTransformer
 
 OURS, WHITENED = "ours", "whitened"
-MOST_ROWS = 2000
+MAX_ROWS = 2000
 # Table of the data folder, and its normal class.
 FILES = {"magic": "g", "satimage": 1, "segment": 1}
-TRAIN_FRACTION, LEAST = 0.7, 0.9
+TRAIN_FRACTION, MIN_RATIO = 0.7, 0.9
 
 
 def problems():
@@ -55,7 +55,7 @@ def problems():
         path = common.find_data(f"tables/classification/{name}.csv")
         if path is not None:
             table = pd.read_csv(path).dropna()
-            table = table.sample(min(len(table), MOST_ROWS), random_state=0)
+            table = table.sample(min(len(table), MAX_ROWS), random_state=0)
             label = table.pop(table.columns[-1])
             yield name, table, (label == normal).to_numpy()
 
@@ -143,7 +143,7 @@ def main():
         runs = pd.DataFrame([areas(X, is_normal, seed) for seed in seeds]).mean()
         seconds = runs.pop("seconds")
         rows.append(runs)
-        met = runs[OURS] >= LEAST * runs.max()
+        met = runs[OURS] >= MIN_RATIO * runs.max()
         shown.row(name, *(f"{area:.3f}" for area in runs), f"{seconds:.1f}", met=met)
     ranks = pd.DataFrame(rows).drop(columns=WHITENED).rank(axis=1, ascending=False)
     means = ranks.mean()

@@ -46,7 +46,7 @@ from benchmarks.shared import common, energynet, results
 from skmohn import EnergyNetTransformer
 
 LABELS = 5, 10, 30
-UNITS, MOST_TEST, MOST_LOST = 200, 2000, 0.01
+UNITS, MAX_TEST, MAX_LOSS = 200, 2000, 0.01
 OURS, FEW, FIXED, ALONE = "ours", "few units", f"{UNITS} units", "units alone"
 
 
@@ -131,7 +131,7 @@ def accuracies(X, y, seed):
         X, y, train_size=0.7, stratify=y, random_state=seed
     )
     X_train = X_train.loc[:, X_train.nunique() > 1]
-    X_test, y_test = X_test[X_train.columns][:MOST_TEST], y_test[:MOST_TEST]
+    X_test, y_test = X_test[X_train.columns][:MAX_TEST], y_test[:MAX_TEST]
     rng = np.random.default_rng(seed)
     labeled = {n: some_of_each(y_train, n, rng) for n in LABELS}
     found = {}
@@ -191,7 +191,7 @@ def main():
                 + " error",
                 width=12,
             )
-            met = row[OURS] >= row[FIXED] - MOST_LOST
+            met = row[OURS] >= row[FIXED] - MAX_LOSS
             cells = (f"{value:.3f}" for value in row)
             table.row(problem, n_splits, n, kind, *cells, error, met=met)
             rows.append(row)

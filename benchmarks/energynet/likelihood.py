@@ -170,12 +170,12 @@ def compare_with_peer(name, options):
             )
 
         ours = max((measure(make_ours(l2)) for l2 in PRICES), key=lambda row: row[2])
-        met = ours[-1] >= energynet.LEAST_ESS
+        met = ours[-1] >= energynet.MIN_ESS
         table.row("ours", *shown(ours), None, None, met=met)
         grid = {label: measure(make) for label, make in peers(n_units, seed)}
         best = max(grid, key=lambda label: grid[label][2])
         gains.append(ours[2] - grid[best][2])
-        met = grid[best][-1] >= energynet.LEAST_ESS
+        met = grid[best][-1] >= energynet.MIN_ESS
         table.row(best, *shown(grid[best]), gains[-1], None, met=met)
     mean = float(np.mean(gains))
     table.row("mean", *[None] * 5, mean, aim, met=mean >= aim)

@@ -49,8 +49,8 @@ JUDGE = ("15_Hepatitis", "21_Lymphography", "27_PageBlocks", "2_annthyroid")
 JUDGE += ("40_vowels", "44_Wilt", "6_cardio")
 # A table of each half, for the quick run.
 QUICK = ("14_glass", "15_Hepatitis")
-MOST_ROWS, N_NEIGHBORS, N_BINS = 1500, 5, 10
-TRAIN_FRACTION, FALSE_ALARM_RATE, MOST_FALSE_ALARMS = 0.7, 0.01, 2.0
+MAX_ROWS, N_NEIGHBORS, N_BINS = 1500, 5, 10
+TRAIN_FRACTION, FALSE_ALARM_RATE, MAX_FALSE_ALARMS = 0.7, 0.01, 2.0
 
 
 def read(name):
@@ -60,10 +60,10 @@ def read(name):
         return None
     with np.load(path) as data:
         X, is_odd = data["X"].astype(float), data["y"].ravel() == 1
-    if len(X) > MOST_ROWS:
+    if len(X) > MAX_ROWS:
         rng = np.random.default_rng(0)
-        n_odd = round(MOST_ROWS * is_odd.mean())
-        parts = (is_odd, n_odd), (~is_odd, MOST_ROWS - n_odd)
+        n_odd = round(MAX_ROWS * is_odd.mean())
+        parts = (is_odd, n_odd), (~is_odd, MAX_ROWS - n_odd)
         rows = [rng.choice(np.flatnonzero(of), n, replace=False) for of, n in parts]
         rows = np.sort(np.concatenate(rows))
         X, is_odd = X[rows], is_odd[rows]
@@ -187,7 +187,7 @@ def false_alarms(names, options):
         rates.append(np.mean(found, axis=0))
         shown.row(f"normal, {name}", len(known), *(f"{r:.3f}" for r in rates[-1]))
     clean, odd = np.mean(rates, axis=0)
-    met = clean <= MOST_FALSE_ALARMS * FALSE_ALARM_RATE
+    met = clean <= MAX_FALSE_ALARMS * FALSE_ALARM_RATE
     shown.row("mean of tables", "", f"{clean:.3f}", f"{odd:.3f}", met=met)
     for name in samples(np.random.default_rng(0)):
         for n_rows in (100, 600):
@@ -206,9 +206,9 @@ def false_alarms(names, options):
                     ]
                 )
             alone, clean, odd = np.mean(found, axis=0)
-            met = alone <= MOST_FALSE_ALARMS * FALSE_ALARM_RATE
+            met = alone <= MAX_FALSE_ALARMS * FALSE_ALARM_RATE
             shown.row(name, n_rows, f"{alone:.3f}", "", met=met)
-            met = clean <= MOST_FALSE_ALARMS * FALSE_ALARM_RATE
+            met = clean <= MAX_FALSE_ALARMS * FALSE_ALARM_RATE
             cells = f"{clean:.3f}", f"{odd:.3f}"
             shown.row(f"{name}, and a cluster", n_rows, *cells, met=met)
     shown.close()

@@ -52,7 +52,7 @@ FILES = {
     "biomass": "tables/regression/biomass.csv",
     "magic": "tables/classification/magic.csv",
 }
-MOST_ROWS, FEWEST_VALUES = 3000, 30
+MAX_ROWS, MIN_VALUES = 3000, 30
 WHITENED = "ours, whitened"
 OURS = {
     "ours": {},
@@ -67,7 +67,7 @@ GROWTHS = {
     "ours, few units": {"growth": "description_length"},
     **{f"ours, {n} units": {"n_components": n} for n in WIDTHS},
 }
-LARGEST_DIFFERENCE = 0.5
+MAX_DIFFERENCE = 0.5
 
 
 def table(name):
@@ -79,14 +79,14 @@ def table(name):
         if path is None:
             return None
         columns = pd.read_csv(path).select_dtypes("number")
-    columns = columns.loc[:, columns.nunique() >= FEWEST_VALUES].dropna()
+    columns = columns.loc[:, columns.nunique() >= MIN_VALUES].dropna()
     return columns.to_numpy(float)
 
 
 def split(X, seed):
     """Training and test rows, in units of the training rows' deviations."""
-    if len(X) > MOST_ROWS:
-        X = X[np.random.default_rng(seed).permutation(len(X))[:MOST_ROWS]]
+    if len(X) > MAX_ROWS:
+        X = X[np.random.default_rng(seed).permutation(len(X))[:MAX_ROWS]]
     train, test = train_test_split(X, test_size=0.25, random_state=seed)
     mean, unit = train.mean(axis=0), train.std(axis=0)
     return (train - mean) / unit, (test - mean) / unit
@@ -228,7 +228,7 @@ def show(name, X, measure, options):
         met = not model.startswith("ours") or mean >= means["independent levels"]
         if model == "ours" and ours == "ours":
             given = [means[f"ours, {n} units"] for n in WIDTHS]
-            met = mean >= max(max(given) - LARGEST_DIFFERENCE, means[best])
+            met = mean >= max(max(given) - MAX_DIFFERENCE, means[best])
         if model == WHITENED:
             met = mean >= means[best] - error[best]
         shown.row(model, f"{mean:.2f}", f"({error[model]:.2f})", met=met)

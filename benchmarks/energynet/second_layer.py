@@ -2,7 +2,7 @@
 
 The first 10000 images of MNIST as bits (drawn once, the intensities being their
 probabilities). The first layer, 80 units, learns for 200 epochs, and another one for
-400: what the longer training gains says how far the first is from converged. Upon the
+400: what the longer training gains shows how far the first is from converged. Upon the
 likelier of them a second layer learns from bits drawn from its hidden probabilities
 anew at every step (learning rate 0.2 that falls to 0): 784 units that start as the
 first layer transposed, and 80 or 160 at random.
@@ -29,7 +29,7 @@ PLAN = Schedule(learning_rate=0.2, resample=True)
 
 
 class Judge:
-    """Prints what stacks say of the test images.
+    """Prints the log-likelihood of the test images under each stack.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Judge:
         """Print a row, with the gain over the layers below."""
         mean, error, ess = found
         gain = None if below is None else f"{mean - below:+.2f}"
-        met = aim is None or (mean - below >= aim and ess >= energynet.LEAST_ESS)
+        met = aim is None or (mean - below >= aim and ess >= energynet.MIN_ESS)
         widths = "-".join(str(layer.n_hidden) for layer in layers)
         row = (widths, seconds, f"{mean:.2f}", error, ess, gain, aim)
         self.table.row(name, *row, met=met)

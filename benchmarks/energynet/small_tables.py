@@ -34,8 +34,8 @@ FILES = (
     "contraceptive", "hayes-roth", "movement_libras", "pima", "ring", "segment", "tae",
     "wisconsin",
 )  # fmt: skip
-MOST_ROWS, PER_CLASS, TRAIN_FRACTION = 3000, 5, 0.7
-MOST_LOST, HIGHEST_RANK = 0.02, 2.5
+MAX_ROWS, PER_CLASS, TRAIN_FRACTION = 3000, 5, 0.7
+MAX_LOSS, MAX_RANK = 0.02, 2.5
 
 
 def table(name):
@@ -45,7 +45,7 @@ def table(name):
     path = common.find_data(f"tables/classification/{name}.csv")
     if path is None:
         return None
-    found = pd.read_csv(path)[:MOST_ROWS]
+    found = pd.read_csv(path)[:MAX_ROWS]
     return found.iloc[:, :-1].to_numpy(float), found.iloc[:, -1].to_numpy()
 
 
@@ -129,11 +129,11 @@ def show(tables, split, options):
         )  # fmt: skip
         seconds, mean = runs.pop("seconds").mean(), runs.mean()
         means[name] = mean
-        met = mean[ours] >= mean["logistic regression"] - MOST_LOST
+        met = mean[ours] >= mean["logistic regression"] - MAX_LOSS
         cells = [f"{value:.3f}" for value in mean]
         shown.row(name, len(y), *cells, f"{seconds:.1f}", met=met)
     ranks = pd.DataFrame(means).round(3).rank(ascending=False).mean(axis=1)
-    met = few or ranks[ours] < HIGHEST_RANK
+    met = few or ranks[ours] < MAX_RANK
     shown.row("mean rank", None, *(f"{rank:.2f}" for rank in ranks), None, met=met)
     shown.close()
 

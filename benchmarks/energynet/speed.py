@@ -16,7 +16,7 @@ Last come fits of `EnergyNetTransformer` with the defaults and by held-out sampl
 in a process of its own: 10,000 and 100,000 rows of 100 columns that follow from ten
 hidden bits, as bits and as numbers with noise. Aimed at are 25 s of processor time and
 1 GB, all that the process takes, data and libraries included. Beside it is the mean
-log-likelihood of 2000 other rows as the model says it, which should lie between that of
+log-likelihood of 2000 other rows by the model, which should lie between that of
 independent columns and that of the mixture of all hidden states that the rows came
 from: a model that claims more overestimates itself.
 """
@@ -36,7 +36,7 @@ from skmohn.energynet._training import Schedule, new_rbm
 UNITS = 500
 AIMS = {"float64": 2.4, "float32": 1.4}
 SGEMM_FRACTION = 0.7
-MOST_SECONDS, MOST_BYTES = 25.0, 1e9
+MAX_SECONDS, MAX_BYTES = 25.0, 1e9
 # Fraction of the hidden bits that are 1; rows that do not train.
 ACTIVE, N_OTHER = 0.3, 2000
 
@@ -137,7 +137,7 @@ def show_many_rows(options):
                 found, memory = common.in_fresh_process(fit_many, kind, growth, n_rows)
                 seconds, widths, nats, independent, other, weights = found
                 truth = true_log_density(kind, other, weights)
-                met = seconds <= MOST_SECONDS and memory <= MOST_BYTES
+                met = seconds <= MAX_SECONDS and memory <= MAX_BYTES
                 table.row(
                     kind,
                     growth,

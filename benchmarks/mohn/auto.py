@@ -18,10 +18,10 @@ from benchmarks.shared import common, results
 from benchmarks.shared.problems import SEED_PROBLEMS
 from skmohn import MOHNRegressor
 
-MOST_SAMPLES = 3000
+MAX_SAMPLES = 3000
 N_TEST = 2000
 RATIOS = (None, 10, 3)
-LEAST_LOSS = 1e-3
+MIN_LOSS = 1e-3
 
 
 def add_arguments(parser):
@@ -32,7 +32,7 @@ def add_arguments(parser):
 
 def measure(problem, snr, seed):
     """Return R2 and seconds of pursuit and auto, and whether auto's model is sparse."""
-    n_samples = min(problem.published_samples, MOST_SAMPLES)
+    n_samples = min(problem.published_samples, MAX_SAMPLES)
     data = problem.make(n_samples=n_samples, snr=snr, coding="pm1", random_state=seed)
     rng = np.random.default_rng(seed)
     X_test = rng.choice([-1.0, 1.0], (N_TEST, data.X.shape[1]))
@@ -70,7 +70,7 @@ def main():
             losses = scores[:, 0] - scores[:, 1]
             error = sem(losses) if len(losses) > 1 else 0.0
             n_sparse = sum(is_sparse for _, _, is_sparse in found)
-            no_loss = losses.mean() <= max(error, LEAST_LOSS)
+            no_loss = losses.mean() <= max(error, MIN_LOSS)
             table.row(
                 problem.name,
                 snr,

@@ -8,14 +8,13 @@ parts of real tables, those that are found in the folder named by SKMOHN_DATA.
 
 Printed are the fraction of test targets within the intervals and the mean squared error
 relative to that of the mean of the training targets. Intervals are those of
-`predict_quantiles`; where test rows have gaps, the quantiles of draws (`sample_y`),
-since one unknown input of two values has two results and not a bell of them. Aimed at
-are fractions of 0.85 to 0.95; of noise also an error of at most 1.05, and that most
-fits say that nothing is significant.
+`predict_quantiles`; where test rows have missing values, the quantiles of draws
+(`sample_y`), since one unknown input of two values has two results and not a bell of
+them. Aimed at are fractions of 0.85 to 0.95; of noise also an error of at most 1.05,
+and that most fits list no significant term.
 
-x264 misses, to the safe side: it is a law with next to no noise (test errors are about
-1 % of its standard deviation), and priors that keep inputs from mattering by chance say
-more noise than a law has.
+x264 misses, to the safe side: it has next to no noise (test errors are about 1 % of its
+standard deviation), and priors that keep inputs from mattering by chance imply more.
 """
 
 import warnings
@@ -37,7 +36,7 @@ KINDS = ("signs", "counts", "numbers", "mixed")
 COLUMNS = (50, 100, 200, 400)
 ROWS = (10, 30, 100)
 RATIOS = (1, 3, 10)
-GAPS = ("none", "training", "test", "both")
+MISSING = ("none", "training", "test", "both")
 GAP_SHARE = 0.1
 N_TRAIN, N_TEST = 150, 500
 N_DRAWS = 200
@@ -105,11 +104,11 @@ FUNCTIONS = {
 def interval(model, X):
     """Return predictions and the ends of their 90 % intervals."""
     low, high = model.predict_quantiles(X, ENDS).T
-    gaps = np.flatnonzero(pd.isna(pd.DataFrame(X)).any(axis=1))
-    if len(gaps):
-        part = X.iloc[gaps] if hasattr(X, "iloc") else X[gaps]
+    incomplete = np.flatnonzero(pd.isna(pd.DataFrame(X)).any(axis=1))
+    if len(incomplete):
+        part = X.iloc[incomplete] if hasattr(X, "iloc") else X[incomplete]
         draws = model.sample_y(part, N_DRAWS)
-        low[gaps], high[gaps] = np.quantile(draws, ENDS, axis=1)
+        low[incomplete], high[incomplete] = np.quantile(draws, ENDS, axis=1)
     return model.predict(X), low, high
 
 
@@ -138,16 +137,16 @@ def measure_noise(kind, n_columns, n_rows, seed):
     return measure(X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:])
 
 
-def measure_function(make, ratio, gaps, seed):
+def measure_function(make, ratio, missing, seed):
     """Measure one fit of a function with noise and missing values."""
     X, y = make(N_TRAIN + N_TEST, seed)
     # Noise and missing values of their own for each cell: no cell owes its luck to
     # another.
-    rng = np.random.default_rng([seed, ratio, GAPS.index(gaps)])
+    rng = np.random.default_rng([seed, ratio, MISSING.index(missing)])
     y = y + np.std(y) / np.sqrt(ratio) * rng.standard_normal(len(y))
     hidden = rng.random(X.shape) < GAP_SHARE
-    hidden[:N_TRAIN] &= gaps in ("training", "both")
-    hidden[N_TRAIN:] &= gaps in ("test", "both")
+    hidden[:N_TRAIN] &= missing in ("training", "both")
+    hidden[N_TRAIN:] &= missing in ("test", "both")
     X = np.where(hidden, np.nan, X)
     return measure(X[:N_TRAIN], y[:N_TRAIN], X[N_TRAIN:], y[N_TRAIN:])
 
@@ -204,12 +203,12 @@ def main():
                 run = partial(measure_noise, kind, n_columns, n_rows)
                 add_row(table, options, (kind, n_columns, n_rows), run, is_noise=True)
     table.close()
-    table = common.Table("Functions", f"function ratio gaps {end}", width=10)
+    table = common.Table("Functions", f"function ratio missing {end}", width=10)
     for name, make in FUNCTIONS.items():
         for ratio in RATIOS[1:2] if quick else RATIOS:
-            for gaps in GAPS[::3] if quick else GAPS:
-                run = partial(measure_function, make, ratio, gaps)
-                add_row(table, options, (name, ratio, gaps), run)
+            for missing in MISSING[::3] if quick else MISSING:
+                run = partial(measure_function, make, ratio, missing)
+                add_row(table, options, (name, ratio, missing), run)
     table.close()
     table = common.Table("Measured", f"data rows {end}", width=10)
     for name, n_train in MEASURED[-2:] if quick else MEASURED:

@@ -4,17 +4,17 @@
 same random rows, two thirds of a table and --rows at most, and is judged on the others,
 1000 at most. All have their default parameters; for forest, logistic regression,
 Gaussian process, nearest neighbors and multilayer perceptron categories are one-hot and
-gaps imputed. Printed are the mean log loss of test rows, accuracy and the expected
-calibration error: the mean distance of the fraction of right classes from the mean
-probability of the predicted one, in ten bins of as many rows each. Aimed at are the
-first mean rank in log loss and calibration, and the first or second in accuracy. The
-defaults of MOHNClassifier were chosen on tables like these, so that the ranks may
+missing values imputed. Printed are the mean log loss of test rows, accuracy and the
+expected calibration error: the mean distance of the fraction of right classes from the
+mean probability of the predicted one, in ten bins of as many rows each. Aimed at are
+the first mean rank in log loss and calibration, and the first or second in accuracy.
+The defaults of MOHNClassifier were chosen on tables like these, so that the ranks may
 flatter it.
 
 The tables are read from the folder named by the environment variable SKMOHN_DATA, else
-from shared/data next to the repository. --gaps makes a fraction of all cells unknown. A
-Gaussian process that would take more than --slow rows is left out; its rank is then the
-last one.
+from shared/data next to the repository. --missing makes a fraction of all cells
+unknown. A Gaussian process that would take more than --slow rows is left out; its rank
+is then the last one.
 """
 
 import warnings
@@ -37,10 +37,10 @@ from benchmarks.shared import common, results
 from benchmarks.shared.tables import catboost, prepared, read_table, with_missing_inputs
 from skmohn import MOHNClassifier
 
-MOST_TEST = 1000
-SHARE_OF_ROWS = 2 / 3
+MAX_TEST = 1000
+TRAIN_FRACTION = 2 / 3
 BINS = 10
-LEAST = 1e-6
+MIN_PROBABILITY = 1e-6
 OURS = "MOHN"
 GP = "GP"
 
@@ -78,18 +78,20 @@ LEARNERS = {
 def calibration_error(probabilities, right):
     """Return how far fractions of right answers are from what was promised of them."""
     order = np.array_split(np.argsort(probabilities, kind="stable"), BINS)
-    gaps = [abs(right[part].mean() - probabilities[part].mean()) for part in order]
-    return float(np.average(gaps, weights=[len(part) for part in order]))
+    differences = [
+        abs(right[part].mean() - probabilities[part].mean()) for part in order
+    ]
+    return float(np.average(differences, weights=[len(part) for part in order]))
 
 
 def measure(X, y, n_rows, seed, name):
     """Return a learner's log loss, accuracy, calibration error and seconds."""
-    n_train = min(n_rows, int(SHARE_OF_ROWS * len(X)))
+    n_train = min(n_rows, int(TRAIN_FRACTION * len(X)))
     X_train, X_test, y_train, y_test = train_test_split(
         X,
         y,
         train_size=n_train,
-        test_size=min(MOST_TEST, len(X) - n_train),
+        test_size=min(MAX_TEST, len(X) - n_train),
         stratify=y,
         random_state=seed,
     )
@@ -98,7 +100,7 @@ def measure(X, y, n_rows, seed, name):
         # Of unknown categories, rare ones, and climbs that end early.
         warnings.simplefilter("ignore")
         seconds = common.timed_fit(learner, X_train, y_train)
-        chances = np.clip(learner.predict_proba(X_test), LEAST, None)
+        chances = np.clip(learner.predict_proba(X_test), MIN_PROBABILITY, None)
     chances /= chances.sum(axis=1, keepdims=True)
     labels = np.unique(y_train)
     said = labels[chances.argmax(axis=1)]
@@ -113,12 +115,12 @@ def measure(X, y, n_rows, seed, name):
 
 def measured(path, X, y, seed, options, name):
     """Return what `measure` does; a process that would take too long is the last."""
-    n_train = min(options.rows, int(SHARE_OF_ROWS * len(X)))
+    n_train = min(options.rows, int(TRAIN_FRACTION * len(X)))
     if name == GP and n_train > options.slow:
         return [np.inf, -np.inf, np.inf, np.inf]
     return common.kept(
         options.keep,
-        (path.stem, name, options.rows, options.gaps, seed),
+        (path.stem, name, options.rows, options.missing, seed),
         partial(measure, X, y, options.rows, seed, name),
     )
 
@@ -133,7 +135,9 @@ def main():
             parser.add_argument("--rows", type=int, default=2000),
             parser.add_argument("--slow", type=int, default=500),
             parser.add_argument("--only", nargs="+", metavar="NAME"),
-            parser.add_argument("--gaps", type=float, default=0.0, metavar="SHARE"),
+            parser.add_argument(
+                "--missing", type=float, default=0.0, metavar="FRACTION"
+            ),
             parser.add_argument("--methods", nargs="+", choices=LEARNERS),
             common.add_keep(parser),
         ),
@@ -163,7 +167,7 @@ def main():
         if options.only and path.stem not in options.only:
             continue
         X, y = read_table(path)
-        X = with_missing_inputs(X, options.gaps, options.seed)
+        X = with_missing_inputs(X, options.missing, options.seed)
         if options.quick and X.shape[1] > 20:
             continue
         y = pd.factorize(y, sort=True)[0]
@@ -173,7 +177,7 @@ def main():
             for seed in seeds
         ]
         means.append(np.mean(runs, axis=0))
-        n_train = min(options.rows, int(SHARE_OF_ROWS * len(X)))
+        n_train = min(options.rows, int(TRAIN_FRACTION * len(X)))
         table.row(path.stem, n_train, *(f"{loss:.4f}" for loss in means[-1][:, 0]))
     print()
     means = np.array(means)

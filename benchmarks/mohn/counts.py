@@ -214,7 +214,7 @@ def main():
             )
         case = n_rows, name, "?"
         rest[case] = report(table, case, names, runs, "?")
-        rest[case][:, :, 1:] = np.nan  # nobody knows the true terms
+        rest[case][:, :, 1:] = np.nan  # the true terms are unknown
     ours = [name for name in names if name in OURS]
     terms = common.Table(
         "Precision and recall of true terms, and seconds of all",

@@ -16,13 +16,14 @@ alone (counts). The others test each pair and keep those below 0.05 by Bonferron
 BOOST's log-linear test of four degrees of freedom, of traits for the upper half against
 the lower; the product of counts beside both counts (PLINK's --epistasis); and a two-way
 analysis of variance with four degrees of freedom. Both are tests of a trait as it is,
-and, as who knows that it is not normal would have them, of the normal scores of its
+and, as one would who is aware that it is not normal, of the normal scores of its
 ranks (rank-product, rank-anova).
 
 With --linkage neighbors of a trait's variants are in linkage disequilibrium, of that
 squared correlation, in blocks of five. A pair is then true if it joins the blocks of a
-true one: a neighbor says nearly the same. Pairs that join blocks which another one
-joins already, one signal listed several times, are counted after a further stroke.
+true one: neighbors carry nearly the same information. Pairs that join blocks which
+another one joins already, one signal listed several times, are counted after a further
+stroke.
 
 Aimed at: no fewer true pairs than BOOST and the product have, and no more false
 discoveries than the one with the fewest, but for one in each instance.

@@ -2,7 +2,7 @@
 
 Each target is drawn without a look at the inputs: coins, dice, rare events, ranks and
 normal numbers. A model that reproduces all of them has done so by chance, and "exact"
-would be wrong. Printed are the fits of MOHNRegressor that say so, and the smallest
+would be wrong. Printed are the fits of MOHNRegressor that claim so, and the smallest
 noise that is found, as a fraction of the standard deviation of the target. Constant
 targets are drawn again.
 """

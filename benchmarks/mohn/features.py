@@ -42,7 +42,7 @@ from sklearn.preprocessing import (
 from benchmarks.shared import common, results
 from skmohn import MOHNClassifier, MOHNTransformer
 
-SHARE = 10
+MIN_REDUCTION = 10  # of the number of columns
 PAIRS, OURS = "all pairs, CV", "MOHNTransformer"
 
 
@@ -143,7 +143,7 @@ def compare(X, y, prepare, n_folds, seed):
     folds = StratifiedKFold(10, shuffle=True, random_state=seed)
     for train, test in list(folds.split(X, y))[:n_folds]:
         n_inputs = prepare.fit_transform(X[train]).shape[1]
-        most = (n_inputs + n_inputs * (n_inputs - 1) // 2) // SHARE
+        most = (n_inputs + n_inputs * (n_inputs - 1) // 2) // MIN_REDUCTION
         for name, steps in make_learners(most).items():
             learner = make_pipeline(prepare, *steps)
             seconds = common.timed_fit(learner, X[train], y[train])
@@ -167,11 +167,11 @@ def main():
         table = common.Table(name, "learner accuracy error columns seconds", width=18)
         theirs = found[PAIRS]
         for learner, (scores, columns, seconds) in found.items():
-            gaps = scores - theirs[0]
-            error = 0.0 if learner == PAIRS else sem(gaps)
+            differences = scores - theirs[0]
+            error = 0.0 if learner == PAIRS else sem(differences)
             met = (
-                gaps.mean() >= -error
-                and np.all(SHARE * columns <= theirs[1])
+                differences.mean() >= -error
+                and np.all(MIN_REDUCTION * columns <= theirs[1])
                 and median(seconds) < median(theirs[2])
             )
             table.row(

@@ -23,7 +23,7 @@ from skmohn.mohn._gp.marginal_likelihood import Evidence, join_equal_rows, start
 from skmohn.mohn._table.rows import Categorical, EncodedRows
 
 NAMES = ("MOHN", "CatBoost", "boosting", "forest")
-MOST_EVALUATIONS, MOST_MILLISECONDS = 120, 45
+MAX_EVALUATIONS, MAX_MILLISECONDS = 120, 45
 N_TEST = 1000
 N_ROWS, N_COLUMNS, N_LEVELS = 1000, 20, 16
 
@@ -115,7 +115,7 @@ def fit_costs(options, names):
             *(f"{value:.2f}" for value in typical),
             "",
             *(f"{value:.3f}" for value in scores.mean(axis=0)),
-            met=typical[0] <= aim and most <= MOST_EVALUATIONS,
+            met=typical[0] <= aim and most <= MAX_EVALUATIONS,
         )
     table.close()
 
@@ -134,7 +134,7 @@ def evaluation_costs(options):
         for dtype in ("float64", "float32"):
             evidence = Evidence(sample, alphabets, dtype)
             seconds, _ = common.timed(evidence.value_and_slope, prior, repeats=9)
-            aim = MOST_MILLISECONDS if kind == "lines" else None
+            aim = MAX_MILLISECONDS if kind == "lines" else None
             found = 1e3 * seconds
             table.row(kind, dtype, found, aim, met=aim is None or found <= aim)
     table.close()

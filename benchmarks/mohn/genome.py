@@ -1,11 +1,10 @@
 """All pairs of a simulated genome scan, beside PLINK's tests of pairs.
 
 Genotypes of 3000 individuals lie in blocks of 20 correlated variants. 15 pairs, whose
-members say nothing by themselves, explain 2.5 % of the trait's variance each
-(--pair-share), and 10 single variants 2 %, see
-:func:`skmohn.datasets.make_gwas`. A pair is true if it joins the blocks of a
-true one: within a block variants say nearly the same. Several pairs of the same two
-blocks count once.
+members have no effect by themselves, explain 2.5 % of the trait's variance each
+(--pair-variance), and 10 single variants 2 %, see :func:`skmohn.datasets.make_gwas`. A
+pair is true if it joins the blocks of a true one: variants of a block carry nearly the
+same information. Several pairs of the same two blocks count once.
 
 The first table is about --tested columns, one thread, processor seconds, PLINK's from
 the same .bed file: seconds of a pass over all pairs and of a whole fit; PLINK's
@@ -274,7 +273,7 @@ def main():
         parser.add_argument("--columns", type=int, help="of the scan (default 100000)")
         parser.add_argument("--tested", type=int, help="beside PLINK (default 3000)")
         parser.add_argument(
-            "--pair-share",
+            "--pair-variance",
             type=float,
             default=0.025,
             help="of the variance that each pair explains (default .025)",

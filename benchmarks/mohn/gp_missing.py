@@ -14,7 +14,7 @@ from sklearn.metrics import r2_score
 from benchmarks.shared import common, measured, results
 
 NAMES = ("Poelwijk", "CR6261-H1")
-SHARES = (0.0, 0.05, 0.2)
+FRACTIONS = (0.0, 0.05, 0.2)
 PEERS = ("boosting", "LightGBM")
 TRAIN_SHARE = 0.3
 
@@ -41,7 +41,7 @@ def main():
         if measured.read_measured(name) is None:
             continue
         n_train = int(TRAIN_SHARE * len(measured.read_measured(name)[1]))
-        for share in SHARES[1:] if options.quick else SHARES:
+        for share in FRACTIONS[1:] if options.quick else FRACTIONS:
             data = measured.splits(name, n_train, options.instances, options.seed)
             scores, seconds, coverage = measured.compare(
                 hide(data, share), measured.ours, peers, r2_score

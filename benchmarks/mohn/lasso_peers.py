@@ -25,7 +25,7 @@ from benchmarks.shared.problems import SEED_PROBLEMS
 from skmohn import MOHNRegressor
 from skmohn.datasets import make_sparse_walsh
 
-SHARES = (0.3, 0.1, 0.03, 0.01, 0.003)
+FRACTIONS = (0.3, 0.1, 0.03, 0.01, 0.003)
 SPEED_UP = 20
 PEERS = ("scikit-learn", "skglm", "celer")
 
@@ -109,7 +109,7 @@ def learn_by_lasso(name, make, degree, n_samples, seed):
     largest = float(np.abs(y @ columns).max() / n_samples)
     lasso = make_lasso(name, largest)
     lasso_seconds = 0.0
-    for share in SHARES:
+    for share in FRACTIONS:
         lasso.set_params(alpha=share * largest)
         lasso_seconds += common.timed_fit(lasso, columns, y)
         # The constant is not penalised in the refit.

@@ -40,7 +40,7 @@ STATES = np.array(list(product((-1.0, 1.0), repeat=N)))
 PENALTIES = np.geomspace(0.3, 0.01, 12)
 ROWS = 100, 300, 1000, 3000
 TABLES = "nltcs", "plants", "baudio", "accidents", "dna", "mushrooms"
-LARGEST_LOSS, LEAST_PRECISION, MOST_FALSE = 0.05, 0.9, 5
+MAX_LOSS, MIN_PRECISION, MAX_FALSE = 0.05, 0.9, 5
 
 
 def grid(rng):
@@ -212,8 +212,8 @@ def show_truths(options):
             means[model_name] = known.tolist()
         for model_name, (right, recall, below, seconds) in means.items():
             met = model_name != "ours" or (
-                below <= means["independent"][2] + LARGEST_LOSS
-                and not right < LEAST_PRECISION
+                below <= means["independent"][2] + MAX_LOSS
+                and not right < MIN_PRECISION
             )
             shown.row(
                 name, n_rows, model_name, f"{right:.2f}", f"{recall:.2f}",
@@ -240,7 +240,7 @@ def show_independent(options):
             counts["lasso, AND"] += bool(np.any(near & near.T))
             counts["lasso, OR"] += bool(np.any(near))
         for name, count in counts.items():
-            met = name != "ours" or count <= MOST_FALSE * n_fields / 100
+            met = name != "ours" or count <= MAX_FALSE * n_fields / 100
             shown.row(n_rows, name, count, met=met)
     shown.close()
 
@@ -269,7 +269,7 @@ def show_tables(options):
             scores[model_name] = model.score_samples(test).mean(), n_terms, seconds
             last = common.clock()
         for model_name, (score, n_terms, seconds) in scores.items():
-            met = score >= scores["independent"][0] - LARGEST_LOSS
+            met = score >= scores["independent"][0] - MAX_LOSS
             shown.row(
                 name, len(train), model_name, n_terms, f"{score:.3f}", f"{seconds:.2f}",
                 met=model_name != "ours" or met,

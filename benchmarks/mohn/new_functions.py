@@ -41,7 +41,7 @@ N_TEST = 2000
 ROWS = 60, 200
 PENALTIES = np.logspace(-3, 4, 22)
 INVERSE_PENALTIES = np.logspace(-4, 2, 13)
-MOST_COLUMNS = 130
+MAX_COLUMNS = 130
 BELOW = 0.02
 SIMPLE = "mean", "linear", "lasso", "pairs"
 
@@ -354,7 +354,7 @@ def measure(function, n_rows, seed, for_classes):
     found, seconds = [], []
     learners = classifiers(seed) if for_classes else regressors(seed)
     for name, learner in learners.items():
-        if name == "pairs" and X.shape[1] > MOST_COLUMNS:
+        if name == "pairs" and X.shape[1] > MAX_COLUMNS:
             found.append(np.nan)
             continue
         spent, _ = common.timed(learner.fit, X[:n_rows], y[:n_rows])

@@ -4,7 +4,7 @@ Couplings are -1 and +1, or Gaussian. Training targets have noise at a ratio of 
 variances of function and noise; all learners of an instance see the same rows. Printed
 are means over instances: R2 on 2000 fresh rows without noise, precision and recall of
 the terms where a learner has terms, the fraction of fresh targets with noise in its 90
-% intervals where it says any, and seconds.
+% intervals where it has any, and seconds.
 
 Ours are the defaults, and strategy="spike_slab" and "pursuit" with max_order=2. The
 lasso, the adaptive lasso (two steps of LassoCV) and orthogonal matching pursuit get

@@ -26,7 +26,7 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.shared import common, measured, results
 from skmohn import GPOptions, MOHNRegressor
 
-MOST_TEST = 5000
+MAX_TEST = 5000
 PEERS = ["forest", "boosting", "LightGBM", "pairs", "GP"]
 
 
@@ -57,7 +57,7 @@ def splits(X, y, n_train, n_splits, seed):
                 X,
                 y,
                 train_size=n_train,
-                test_size=min(MOST_TEST, len(X) - n_train),
+                test_size=min(MAX_TEST, len(X) - n_train),
                 random_state=i,
             ),
         )

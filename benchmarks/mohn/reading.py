@@ -23,8 +23,8 @@ from skmohn.datasets import make_sparse_walsh
 from skmohn.inspection import selection_stability
 
 N_INPUTS, N_SAMPLES = 12, 500
-LARGEST_ERROR = 1e-8
-MOST_FALSE = 0.1
+MAX_ERROR = 1e-8
+MAX_FALSE = 0.1
 
 
 def learn(seed):
@@ -92,7 +92,7 @@ def indices(options):
     fastest = min(np.median(runs, axis=0)[1] for runs in list(found.values())[1:])
     for name, runs in found.items():
         error, seconds = np.max(runs, axis=0)[0], np.median(runs, axis=0)[1]
-        is_met = error <= LARGEST_ERROR and seconds <= fastest
+        is_met = error <= MAX_ERROR and seconds <= fastest
         met = is_met or name != "sobol_indices"  # scipy's have no aim
         table.row(name, f"{error:.1e}", seconds, len(runs), met=met)
     table.close()
@@ -131,7 +131,7 @@ def stability(options):
         right, false, often, seconds = np.mean(found, axis=0)
         name = "with replacement" if replace else "without replacement"
         bootstrapped = false if replace else bootstrapped
-        met = replace or false <= MOST_FALSE * bootstrapped
+        met = replace or false <= MAX_FALSE * bootstrapped
         table.row(name, right, false, often, seconds, len(found), met=met)
     table.close()
 

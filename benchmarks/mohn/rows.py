@@ -32,7 +32,7 @@ from benchmarks.shared.tables import read_table
 
 N_TEST = 2000
 SIZES = (1000, 3000, 10_000, 30_000, 100_000)
-FROM, MOST_POWER, LOWER_UP_TO = 3000, 1.2, 10_000
+FROM, MAX_POWER, LOWER_UP_TO = 3000, 1.2, 10_000
 REAL = {
     "abalone": ("abalone.csv", (3000,)),
     "SQLite": ("config_sqlite.csv", (3500,)),
@@ -162,7 +162,7 @@ def main():
         powers = ratio / np.log(last / first)
         print(
             f"From {first} to {last} rows the seconds grow by the power "
-            f"{powers[0]:.2f}, the memory by {powers[1]:.2f} (aim {MOST_POWER})"
+            f"{powers[0]:.2f}, the memory by {powers[1]:.2f} (aim {MAX_POWER})"
         )
 
 

@@ -16,7 +16,7 @@ rows. The functions:
 
 Ours are the default and strategy="spike_slab", with no other parameter. Other learners,
 and what is printed, are those of `noise_grid`: linear ones get all pairs. The second
-table has noise alone on 40 even columns: in how many fits (--null says of how many)
+table has noise alone on 40 even columns: in how many fits (--null sets of how many)
 ours and the lasso list a term, and the mean square of predictions beside the variance
 of the noise. Aimed at is that 95 of 100 of ours list nothing.
 
@@ -45,7 +45,7 @@ from skmohn.datasets import make_ising, make_mk_trap, make_sparse_walsh
 
 N_COLUMNS = 40
 CORRELATION = 0.9
-FEWEST_ONES = 0.04
+MIN_ONES = 0.04
 BURN_IN = 100
 OURS = {
     "MOHN": fit_ours,
@@ -139,7 +139,7 @@ def glass(n_rows: int, seed: int):
 
 def draw_unbalanced(shape: tuple[int, int], rng: np.random.Generator) -> NDArray:
     """Columns of which some have few ones."""
-    ones = rng.uniform(FEWEST_ONES, 0.5, shape[1])
+    ones = rng.uniform(MIN_ONES, 0.5, shape[1])
     return np.where(rng.uniform(size=shape) < ones, 1.0, -1.0)
 
 

@@ -7,15 +7,15 @@ and EBM take categories as they are; for others they are one-hot and missing val
 imputed.
 
 Printed are the mean test R2, and the mean log density of test rows. Ours and the
-Gaussian process say a density of their own; that of the others is normal, with the
+Gaussian process have a density of their own; that of the others is normal, with the
 standard deviation that they are off by in three folds of the training rows. Then come
 mean ranks, how often a learner is within a standard error (of splits) of the best, and
 the fraction of the test targets in our 90 % intervals. The defaults of MOHNRegressor
 were chosen on these tables among others, so that the ranks may flatter it.
 
 The tables are read from the folder named by the environment variable SKMOHN_DATA, else
-from shared/data next to the repository. --gaps makes a fraction of all cells unknown,
---draw FILE draws the figures afterwards.
+from shared/data next to the repository. --missing makes a fraction of all cells
+unknown, --draw FILE draws the figures afterwards.
 """
 
 import warnings
@@ -39,11 +39,11 @@ from benchmarks.shared import common, results
 from benchmarks.shared.tables import catboost, prepared, read_table, with_missing_inputs
 from skmohn import MOHNRegressor
 
-MOST_TEST = 1000
-SHARE_OF_ROWS = 2 / 3
+MAX_TEST = 1000
+TRAIN_FRACTION = 2 / 3
 FOLDS = 3
-LEAST_HELD, MOST_HELD = 0.85, 0.95
-LOWEST_DRAWN = -0.1
+MIN_COVERAGE, MAX_COVERAGE = 0.85, 0.95
+MIN_DRAWN = -0.1
 OURS, GP = "MOHN", "GP"
 TIGHT = {"frameon": False, "columnspacing": 1.0, "handletextpad": 0.1}
 
@@ -88,12 +88,12 @@ PACKAGES = {"CatBoost": "catboost", "LightGBM": "lightgbm", "EBM": "interpret.gl
 
 def measure(X, y, n_rows, seed, name):
     """Return a learner's R2, log density, seconds, and coverage if it is ours."""
-    n_train = min(n_rows, int(SHARE_OF_ROWS * len(X)))
+    n_train = min(n_rows, int(TRAIN_FRACTION * len(X)))
     X_train, X_test, y_train, y_test = train_test_split(
         X,
         y,
         train_size=n_train,
-        test_size=min(MOST_TEST, len(X) - n_train),
+        test_size=min(MAX_TEST, len(X) - n_train),
         random_state=seed,
     )
     learner = LEARNERS[name](seed)
@@ -117,7 +117,7 @@ def measured(path, X, y, n_rows, seed, options, name):
     """Return what `measure` does, or has done before."""
     return common.kept(
         options.keep,
-        (path.stem, name, n_rows, options.gaps, seed),
+        (path.stem, name, n_rows, options.missing, seed),
         partial(measure, X, y, n_rows, seed, name),
     )
 
@@ -138,11 +138,11 @@ def draw(path, scores):
     colors = ["#c8553d", "#2e6f95", "#7a8450", "#8d6a9f", "#d9a441", "#4b8f8c"]
     colors += ["#b9b4a7", "#5b5b5b", "#d9d5cb"]
     rows = np.arange(len(scores))
-    ax.hlines(rows, LOWEST_DRAWN, 1.0, color="#eeebe4", zorder=0)
+    ax.hlines(rows, MIN_DRAWN, 1.0, color="#eeebe4", zorder=0)
     for name, color in reversed(list(zip(scores, colors, strict=False))):
         is_ours = name == "MOHN"
         ax.scatter(
-            scores[name].clip(lower=LOWEST_DRAWN),
+            scores[name].clip(lower=MIN_DRAWN),
             rows,
             s=70 if is_ours else 34,
             color=color,
@@ -150,8 +150,8 @@ def draw(path, scores):
             zorder=3 if is_ours else 2,
         )
     ax.set_yticks(rows, scores.index)
-    ax.set_xlabel(f"test R2 (drawn at {LOWEST_DRAWN} where it is lower)")
-    ax.set_xlim(LOWEST_DRAWN - 0.02, 1.02)
+    ax.set_xlabel(f"test R2 (drawn at {MIN_DRAWN} where it is lower)")
+    ax.set_xlim(MIN_DRAWN - 0.02, 1.02)
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
     handles, labels = ax.get_legend_handles_labels()
@@ -170,7 +170,9 @@ def main():
         add_arguments=lambda parser: (
             parser.add_argument("--rows", type=int, default=500),
             parser.add_argument("--only", nargs="+", metavar="NAME"),
-            parser.add_argument("--gaps", type=float, default=0.0, metavar="SHARE"),
+            parser.add_argument(
+                "--missing", type=float, default=0.0, metavar="FRACTION"
+            ),
             parser.add_argument("--methods", nargs="+", choices=LEARNERS),
             parser.add_argument("--draw", metavar="FILE"),
             common.add_keep(parser),
@@ -201,7 +203,7 @@ def main():
         if options.only and path.stem not in options.only:
             continue
         X, y = read_table(path)
-        X = with_missing_inputs(X, options.gaps, options.seed)
+        X = with_missing_inputs(X, options.missing, options.seed)
         y = y.to_numpy(float)
         if options.quick and X.shape[1] > 15:
             continue
@@ -218,14 +220,14 @@ def main():
         means = found[..., 0].mean(axis=0)
         table.row(
             path.stem,
-            min(n_rows, int(SHARE_OF_ROWS * len(X))),
+            min(n_rows, int(TRAIN_FRACTION * len(X))),
             *(f"{value:.3f}" for value in means),
             f"{coverages[path.stem]:.2f}",
             f"{rankdata(-means)[0]:.1f}",
         )
     summarize(names, scores, np.median(seconds, axis=0))
     held = np.array(list(coverages.values()))
-    inside = np.sum((held >= LEAST_HELD) & (held <= MOST_HELD))
+    inside = np.sum((held >= MIN_COVERAGE) & (held <= MAX_COVERAGE))
     print(f"\n90 % intervals hold 85 to 95 % on {inside} of {len(held)} tables")
     if options.draw:
         means = {name: part[..., 0].mean(axis=0) for name, part in scores.items()}
@@ -236,7 +238,7 @@ def summarize(names, scores, seconds):
     """Print mean ranks, and how far each learner is from the best."""
     table = common.Table(
         "Over all tables",
-        "learner rank_R2 near_best R2 gap rank_density near_best density seconds",
+        "learner rank_R2 near_best R2 behind rank_density near_best density seconds",
         width=13,
     )
     parts = np.array(list(scores.values()))

@@ -14,7 +14,7 @@ the other half, and generated tables of other seeds. These are not untouched: ru
 against extreme targets, and of near ties between descriptions, were checked on both
 halves.
 
---classes has MOHNClassifier() say whether the target is above its median, beside
+--classes has MOHNClassifier() predict whether the target is above its median, beside
 logistic regression whose penalty is chosen by five folds, and the frequencies of the
 classes; the score is then minus the log loss. The pseudo-counts of the ensemble's
 additive member were chosen on the public tables of 100 rows, of both halves.
@@ -39,7 +39,7 @@ from benchmarks.shared import common, results
 from skmohn import MOHNClassifier, MOHNRegressor
 
 ROWS = 100, 300, 1000
-MOST_TEST, FEWEST_TEST = 2000, 100
+MAX_TEST, MIN_TEST = 2000, 100
 PENALTIES = np.logspace(-2, 5, 29)
 INVERSE_PENALTIES = np.logspace(-4, 2, 13)
 BELOW = 0.01
@@ -171,7 +171,7 @@ def sparse_reference(
 ) -> dict[str, list[float]]:
     """Test score and seconds of each learner on one split."""
     order = np.random.default_rng(seed).permutation(len(y))
-    train, test = order[:n_rows], order[n_rows : n_rows + MOST_TEST]
+    train, test = order[:n_rows], order[n_rows : n_rows + MAX_TEST]
     varies = np.ptp(X[train], axis=0) > 0.0
     found = {}
     for name, learner in task.learners(seed).items():
@@ -213,7 +213,7 @@ def main() -> None:
             if task.has_classes:
                 y = y > np.median(y)
             for n_rows in ROWS:
-                if len(y) < n_rows + FEWEST_TEST or (options.quick and n_rows > 100):
+                if len(y) < n_rows + MIN_TEST or (options.quick and n_rows > 100):
                     continue
                 for split in range(options.seed, options.seed + options.instances):
                     found = common.kept(

@@ -37,7 +37,7 @@ FIGURES = {
         "MOHN": 20_000,
     },
 }
-MOST = 5000
+MAX_EVALUATIONS = 5000
 AIM = 0.5
 QUICK = ("5-trap 25",)
 
@@ -54,7 +54,7 @@ def main():
     )
     for name in options.problems:
         published = FIGURES[name]
-        budget = options.budget or min(MOST, published["MOHN"])
+        budget = options.budget or min(MAX_EVALUATIONS, published["MOHN"])
         results, budget = bench.runs(PUBLISHED[name], name, bench.OURS, options, budget)
         hits = [result["hit"] for result in results]
         ratio = bench.quartiles(hits)[1] / published["MOHN"]

@@ -173,7 +173,7 @@ def size_row(n, options):
 
 
 def count(answers):
-    """Say how many answers are yes."""
+    """Write how many are true."""
     answers = list(answers)
     return f"{sum(answers)} of {len(answers)}"
 

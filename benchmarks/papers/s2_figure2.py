@@ -38,7 +38,7 @@ from skmohn.optimize import minimize
 
 SAMPLES, VALIDATION = 3000, 300
 KINDS = {"pm1": "-1 or +1", "gaussian": "normal"}
-MOST_ORDERS = 5
+MAX_ORDERS = 5
 
 
 def main():
@@ -137,7 +137,7 @@ def draw(report, shown):
         left.legend(frameon=False)
         orders = frame["weights_per_order"]
         right.plot(iterations, frame["n_weights"], color="black", label="all")
-        for order in range(1, MOST_ORDERS + 1):
+        for order in range(1, MAX_ORDERS + 1):
             counts = [row[order - 1] if len(row) >= order else 0 for row in orders]
             right.plot(iterations, counts, label=f"order {order}")
         right.set(

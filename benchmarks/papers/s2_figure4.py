@@ -31,7 +31,7 @@ from skmohn.optimize import minimize
 SAMPLES = 5000
 FEWEST = {"pm1": 2000, "gaussian": 1300}
 KINDS = {"pm1": "-1 or +1", "gaussian": "normal"}
-MOST_SEARCHES = 100
+MAX_SEARCHES = 100
 
 
 def main():
@@ -74,10 +74,10 @@ def learn(kind, samples, strategy, report):
             ),
             function_of(data),
             lowest,
-            MOST_SEARCHES,
+            MAX_SEARCHES,
         )
         solved.append(searches is not None)
-        evaluations.append(samples + (searches or MOST_SEARCHES))
+        evaluations.append(samples + (searches or MAX_SEARCHES))
         report.run(
             f"{kind}, {samples}, {strategy}",
             seed,

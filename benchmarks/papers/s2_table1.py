@@ -17,7 +17,7 @@ the spread of the target. "Wrong" is the mean number of terms that are not the
 function's. The paper counts as evaluations the samples alone. Here one is added for
 each end of a search that is tested on the function until the optimum is found; ten at
 most. Its traps are not said to be shuffled; these are, which makes no difference to a
-search that knows nothing of neighbors. The last rows of each problem are ours: pursuit
+search that uses no neighbors. The last rows of each problem are ours: pursuit
 with the same samples and with the number of samples that must be enough. Seconds are
 those of learning and searching; the ratio is to ours with the same samples, in the same
 run.
@@ -68,7 +68,7 @@ PUBLISHED = {
     },
 }
 QUICK = "4-trap 40", "5-trap 25"
-MOST_SEARCHES = 10
+MAX_SEARCHES = 10
 
 
 def main():
@@ -159,7 +159,7 @@ def solve(problem, samples, seed, make, held_out):
         terms=len(data.terms),
         wrong=len(model.terms_) - found,
         solved=tested is not None,
-        evaluations=samples + (tested or MOST_SEARCHES),
+        evaluations=samples + (tested or MAX_SEARCHES),
         seconds=learning + searching,
     )
 
@@ -184,7 +184,7 @@ def searches_until_solved(model, data):
         found = maximize(model, "weight_satisfaction", n_restarts=1, random_state=seed)
         return found.x
 
-    return searches_until_best(search, function_of(data), data.maximum, MOST_SEARCHES)
+    return searches_until_best(search, function_of(data), data.maximum, MAX_SEARCHES)
 
 
 if __name__ == "__main__":

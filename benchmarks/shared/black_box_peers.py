@@ -1,8 +1,8 @@
 """Other ways to minimize a black box, behind one interface.
 
 A peer is called as ``peer(f, space, n_evaluations, seed, start=())``: it evaluates the
-points in `start` first, and goes on until `f` says by `FinishedError` that it has seen
-enough, or `n_evaluations` calls are made where a library must know how many.
+points in `start` first, and goes on until `f` raises `FinishedError`, or, where a
+library needs a number, for `n_evaluations` calls.
 """
 
 import warnings
@@ -171,7 +171,7 @@ class Population:
     def distances(self):
         """Return two minus the ratio of separate to joint entropy of all pairs.
 
-        In [0, 1]: 0 where a variable says all about the other one, 1 where nothing.
+        In [0, 1]: 0 where a variable determines the other one, 1 where nothing.
         """
         p = self.counts / len(self.points)
         parts = np.where(p > 0, -p * np.log(np.where(p > 0, p, 1.0)), 0.0)

@@ -18,7 +18,7 @@ from benchmarks.shared.black_box_peers import Codes, FinishedError
 from benchmarks.shared.black_boxes import nearest
 from skmohn.optimize import BlackBoxOptimizer
 
-# A method that asks for what it knows, and for nothing else, is stopped some time.
+# A method that asks for known points alone is stopped some time.
 CALLS_PER_EVALUATION = 20
 TOLERANCE = 1e-9
 OURS = "ours"
@@ -131,7 +131,7 @@ def random_start(problem, n, seed):
 
 
 def evaluate(problem, method, seed, n_evaluations, start=(), noise=None):
-    """Run a method; return the function that has counted, and what the method says."""
+    """Run a method; return the function that has counted, and the method's result."""
     counted = Counted(problem, n_evaluations, noise)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -125,7 +125,7 @@ class Watch:
         """Nothing to do before an epoch."""
 
     def on_fit_task_end(self, estimator, context, *, fitted_estimator):
-        """Say whether to stop."""
+        """Return whether to stop."""
         return bool(self.look(fitted_estimator))
 
 
@@ -160,7 +160,7 @@ class RandomUnits(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X):
-        """Compute what they say."""
+        """Compute their outputs."""
         return expit(X @ self.coef_ + self.intercept_)
 
 

@@ -99,7 +99,7 @@ def kept(folder, key, compute):
 
 
 def warm_up(quiet=False):
-    """Compile all kernels, and say how long it took."""
+    """Compile all kernels, and print how long it took."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         seconds, _ = timed(skmohn.warm_up)
@@ -217,7 +217,7 @@ class Table:
             self.missed.append(str(cells[0]))
 
     def close(self):
-        """Say whether all rows reached their aims."""
+        """Print whether all rows reached their aims."""
         if self.missed:
             print("Missed: " + ", ".join(self.missed) + "\n", flush=True)
         else:

@@ -25,7 +25,7 @@ TABLES = {"german": "german_numeric.csv", "diabetes": "pima.csv"}
 IMAGES = {"mnist": "mnist.npz", "cifar-10": "cifar10_subset.npz"}
 GAMMA = {"german": 0.1, "diabetes": 0.1, "mnist": 0.8, "cifar-10": 0.1}
 # An estimate of a partition function by fewer effective chains is not to be trusted.
-LEAST_ESS = 10.0
+MIN_ESS = 10.0
 
 
 def mnist(n_train=10_000, n_test=10_000):

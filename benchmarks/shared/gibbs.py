@@ -19,7 +19,7 @@ def gibbs(terms, weights, n_features, *, temperatures, n_chains, rng):
     temperatures : iterable of float
         One for each sweep over the variables.
     n_chains : int
-        Chains start at random points and know nothing of each other.
+        Chains start at random points and are independent.
     rng : numpy Generator
 
     Returns

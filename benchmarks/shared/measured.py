@@ -33,8 +33,8 @@ FILES = {
 }
 # What a learner may cost: columns of products for the lasso, and entries of the tensor
 # from which the Gaussian process computes a gradient (8 bytes each).
-MOST_PRODUCTS = 1000
-MOST_GRADIENT_ENTRIES = 15e6
+MAX_PRODUCTS = 1000
+MAX_GRADIENT_ENTRIES = 15e6
 # 90 % of a normal distribution.
 SPREAD_90 = 1.6449
 
@@ -79,7 +79,7 @@ def _lightgbm(shape, seed):
 def _lasso(degree, shape, seed):
     # Powers of two-valued columns are copies, hence interactions only.
     expand = PolynomialFeatures(degree, interaction_only=True, include_bias=False)
-    if expand.fit(np.zeros((1, shape[1]))).n_output_features_ > MOST_PRODUCTS:
+    if expand.fit(np.zeros((1, shape[1]))).n_output_features_ > MAX_PRODUCTS:
         return None
     return make_pipeline(expand, LassoCV())
 
@@ -99,7 +99,7 @@ def _ebm(shape, seed):
 
 def _gaussian_process(shape, seed):
     n_rows, n_inputs = shape
-    if n_rows**2 * n_inputs > MOST_GRADIENT_ENTRIES:
+    if n_rows**2 * n_inputs > MAX_GRADIENT_ENTRIES:
         return None
     return gaussian_process(n_inputs)
 
@@ -160,7 +160,7 @@ def begin(description, *, peers=None):
 
 
 def installed(names):
-    """Return those of the peers that are installed, and say which are not."""
+    """Return the peers that are installed, and name those that are not."""
     found = []
     for name in names:
         try:
@@ -184,7 +184,7 @@ def scored(learner, split, score):
         return np.nan, np.nan
     _, X_train, X_test, y_train, y_test = split
     with warnings.catch_warnings():
-        # Gaussian processes say that a length scale is at its bound, LightGBM that
+        # Gaussian processes warn that a length scale is at its bound, LightGBM that
         # arrays have no column names.
         warnings.simplefilter("ignore")
         seconds = common.timed_fit(learner, X_train, y_train)
@@ -259,7 +259,7 @@ def is_no_worse(gain, error):
 
 
 def seconds_line(seconds):
-    """Say the median seconds of a fit by each learner."""
+    """Print the median seconds of a fit by each learner."""
     medians = {name: np.median(values) for name, values in seconds.items()}
     parts = [f"{name} {value:.3g}" for name, value in medians.items() if value >= 0]
     return "seconds: " + ", ".join(parts)

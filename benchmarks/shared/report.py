@@ -113,7 +113,7 @@ class Report:
             self.text(f"Each run has at most {options.budget:,} {unit}.")
 
     def data(self, name):
-        """Return the path of a table; without it, end the script and say so."""
+        """Return the path of a table; without it, end the script with a message."""
         path = common.find_data(name)
         if path is None:
             raise SystemExit(NO_DATA)
@@ -136,7 +136,7 @@ class Report:
         columns : sequence of str
             The first is aligned to the left.
         rows : iterable of sequences
-            Numbers, strings, or None where there is nothing to say.
+            Numbers, strings, or None where there is nothing.
         """
         result = results.add(columns=columns, rows=[])
         print(f"| {' | '.join(columns)} |")

@@ -12,7 +12,7 @@ from scipy.special import expit, xlog1py, xlogy
 # A step has to gain this fraction of what the slope promises.
 SUFFICIENT = 1e-4
 # By how much the step grows after a success, and at most and at least shrinks else.
-GROWTH, MOST_SHRUNK, LEAST_SHRUNK = 2.0, 0.1, 0.5
+GROWTH, MAX_SHRUNK, MIN_SHRUNK = 2.0, 0.1, 0.5
 
 
 def secant_direction(gradient, step, change):
@@ -59,7 +59,7 @@ def one_step_secant(function, weights, rate=1e-3):
             if gap <= (SUFFICIENT - 1) * rate * slope:
                 break
             shrunk = -rate * slope / (2 * gap)
-            rate *= np.clip(shrunk, MOST_SHRUNK, LEAST_SHRUNK)
+            rate *= np.clip(shrunk, MAX_SHRUNK, MIN_SHRUNK)
             if rate < np.finfo(float).eps:
                 return
         direction = secant_direction(gradient_after, step, gradient_after - gradient)

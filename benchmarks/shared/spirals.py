@@ -134,7 +134,7 @@ def keep(report, name, starts):
 
 
 def draw_map(ax, outputs_of, points=True):
-    """Draw what a network says of every point of the plane, and the training points.
+    """Draw a network's output over the plane, and the training points.
 
     Parameters
     ----------

@@ -18,13 +18,13 @@ def read_table(path):
     return X.astype(dict.fromkeys(texts, "category")), table.iloc[:, -1]
 
 
-def with_missing_inputs(X, share, seed):
+def with_missing_inputs(X, fraction, seed):
     """Return the columns with a fraction of all cells unknown, chosen by chance."""
-    if not share:
+    if not fraction:
         return X
-    gaps = np.random.default_rng(seed).random(X.shape) < share
+    is_missing = np.random.default_rng(seed).random(X.shape) < fraction
     numbers = X.select_dtypes("number").columns
-    return X.astype(dict.fromkeys(numbers, float)).mask(gaps)
+    return X.astype(dict.fromkeys(numbers, float)).mask(is_missing)
 
 
 def prepared(learner):
@@ -41,7 +41,7 @@ def prepared(learner):
 
 
 def catboost(name, seed):
-    """Return CatBoost; gaps in categorical columns are a category of their own."""
+    """Return CatBoost; a missing category is one of its own."""
 
     class WithColumns(getattr(import_module("catboost"), name)):
         def fit(self, X, y):

@@ -208,7 +208,7 @@ def with_scales(model):
 
 
 def begin(name, *, seconds, quick, widths, elm_widths, quick_share=1):
-    """Begin the report on a table: read options and rows, say how long and on what.
+    """Begin the report on a table: read options and rows, print how long and on what.
 
     Parameters
     ----------

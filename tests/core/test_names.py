@@ -129,10 +129,10 @@ def test_units_and_indicators_are_not_called_as_columns_are(container):
     # Where columns do not follow, units are called as ever.
     alone = clone(stack).set_params(passthrough=False).fit(X)
     assert alone.get_feature_names_out().tolist() == ["layer0_unit0", "layer0_unit1"]
-    gaps = X.drop(columns=["g", "g_p"])
-    gaps.loc[3, "a"] = np.nan
+    missing = X.drop(columns=["g", "g_p"])
+    missing.loc[3, "a"] = np.nan
     imputer = EnergyNetImputer(clone(alone), add_indicator=True)
-    imputer.set_output(transform=container).fit(gaps)
-    names = [*gaps.columns, "missingindicator_a (2)"]
+    imputer.set_output(transform=container).fit(missing)
+    names = [*missing.columns, "missingindicator_a (2)"]
     assert imputer.get_feature_names_out().tolist() == names
-    assert imputer.transform(gaps).shape[1] == 4
+    assert imputer.transform(missing).shape[1] == 4

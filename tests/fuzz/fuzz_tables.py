@@ -32,7 +32,7 @@ COLUMNS = {
     "both_zeros": lambda rng, n: rng.choice([-0.0, 0.0, 1.0], n),
 }
 COLUMNS_WITH_GAPS = {
-    "gaps": lambda rng, n: np.where(rng.random(n) < 0.3, np.nan, rng.normal(size=n)),
+    "missing": lambda rng, n: np.where(rng.random(n) < 0.3, np.nan, rng.normal(size=n)),
     "bits_with_gaps": lambda rng, n: rng.choice([0.0, 1.0, np.nan], n),
     "unknown": lambda rng, n: np.full(n, np.nan),
 }
@@ -72,7 +72,7 @@ SPARSE = {"csr": sp.csr_matrix, "csc": sp.csc_matrix, "coo": sp.coo_matrix}
 
 @dataclass(frozen=True)
 class Table:
-    """Recipe of a table, such as ``Table(3, ("sign", "gaps"), "readonly")``."""
+    """Recipe of a table, such as ``Table(3, ("sign", "missing"), "readonly")``."""
 
     n_rows: int
     columns: tuple

@@ -463,7 +463,7 @@ def partial_fits(draw, names):
                     (*table.columns, "normal"),
                     (*table.columns[:-1], "category"),
                     (*table.columns[:-1], "infinite"),
-                    (*table.columns[:-1], "gaps"),
+                    (*table.columns[:-1], "missing"),
                 ]
             )
         ),

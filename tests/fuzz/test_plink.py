@@ -12,7 +12,7 @@ from skmohn import Genotypes, MOHNRegressor
 from skmohn.integrations import read_plink
 
 # What PLINK may put between two fields, before and after them, and between lines.
-GAPS = st.sampled_from(["\t", " ", "  ", " \t"])
+SEPARATORS = st.sampled_from(["\t", " ", "  ", " \t"])
 ENDS = st.sampled_from(["\n", "\r\n", " \n", "\n\n"])
 WORDS = st.text("abAB01#.:-_'é", min_size=1, max_size=3).filter(
     lambda word: word != "#"
@@ -124,7 +124,7 @@ def test_files_are_read_or_refused_in_words(campaign):
                 assert found.alleles == [tuple(line[4:]) for line in bim]
                 assert found.sample_names == [line[1] for line in fam]
 
-    campaign(check, st.tuples(studies(), GAPS, ENDS, DAMAGES))
+    campaign(check, st.tuples(studies(), SEPARATORS, ENDS, DAMAGES))
 
 
 def test_people_and_alleles_in_any_order(campaign):

@@ -190,7 +190,7 @@ def test_gaps_are_filled_with_values_of_all_samples():
 def test_unknown_categories_are_refused_or_gaps():
     y = LABELS[2]
     new = FRAME[REST].assign(site="nowhere")
-    gaps = FRAME[REST].assign(site=None)
+    missing = FRAME[REST].assign(site=None)
     model = started(MOHNClassifier("gp", random_state=0), y)
     before = model.predict_proba(FRAME)
     with pytest.raises(ValueError, match=r"site.*nowhere"):
@@ -199,7 +199,7 @@ def test_unknown_categories_are_refused_or_gaps():
     lenient = MOHNClassifier("gp", handle_unknown="missing", random_state=0)
     found, expected = (
         started(lenient, y).partial_fit(part, y[REST]).predict_proba(FRAME)
-        for part in (new, gaps)
+        for part in (new, missing)
     )
     assert_array_equal(found, expected)
 

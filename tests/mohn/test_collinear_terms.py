@@ -32,19 +32,19 @@ def tables(rng):
     signs[:, 4] *= -1
     numbers = alike(rng.uniform(-1, 1, (300, 6)), 2, (0.01, 0.03), rng)
     counts = alike(rng.binomial(2, 0.4, (300, 6)), 2, (0.02, 0.06), rng).astype(float)
-    gaps = counts.copy()
-    gaps[rng.random(gaps.shape) < 0.01] = np.nan
-    return {"signs": signs, "numbers": numbers, "counts": counts, "gaps": gaps}
+    missing = counts.copy()
+    missing[rng.random(missing.shape) < 0.01] = np.nan
+    return {"signs": signs, "numbers": numbers, "counts": counts, "missing": missing}
 
 
-@pytest.mark.parametrize("kind", ["signs", "numbers", "weights", "counts", "gaps"])
+@pytest.mark.parametrize("kind", ["signs", "numbers", "weights", "counts", "missing"])
 def test_lists_are_those_of_all_correlations(kind, replace_constants):
     # Columns come in several blocks.
     replace_constants("skmohn.mohn._sparse.inference", n_bytes=8 * 300 * 7)
     rng = np.random.default_rng(1)
     X = tables(rng)["signs" if kind == "weights" else kind]
     weight = rng.uniform(0.5, 2, 300) if kind == "weights" else None
-    if kind in ("counts", "gaps"):
+    if kind in ("counts", "missing"):
         X = Genotypes.from_counts(X)
     # Members of the third are alike.
     terms = [(4,), (0, 9), (10, 11), (1, 8, 13)]

@@ -1,4 +1,4 @@
-"""Intervals of rows with unknown inputs: enumeration, calibration, gaps in training."""
+"""Intervals of rows with unknown inputs: enumeration, calibration, training as well."""
 
 import itertools
 import pickle

@@ -566,9 +566,9 @@ def test_a_pool_has_columns_that_its_listed_model_has_not():
     other = MOHNClassifier("given", terms=[(0,), (1,)]).fit(X, y)
     shares = np.array([0.6, 0.4])
     members = model.model_, other.model_
-    gaps = SimpleNamespace(imputations=lambda *_: [])
+    missing = SimpleNamespace(imputations=lambda *_: [])
     model.model_ = StackedClassModel(
-        members, shares, gaps, members[0].listed_model, None, None
+        members, shares, missing, members[0].listed_model, None, None
     )
     importances = model.feature_importances_
     assert importances[0] > importances[1] > 0.01

@@ -450,12 +450,12 @@ def test_gaps_are_averaged_over_what_they_could_be():
     X = rng.integers(2, size=(200, 4)).astype(float)
     y = (X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * rng.standard_normal(200) > 0.8).astype(int)
     model = MOHNClassifier("gp", random_state=0).fit(X, y)
-    gaps = np.array([[np.nan, 1, 1, 0], [1, np.nan, np.nan, 1]])
+    missing = np.array([[np.nan, 1, 1, 0], [1, np.nan, np.nan, 1]])
     each = [[0, 1], [0, 1]]
     first = [[a, 1, 1, 0] for a in each[0]]
     second = [[1, a, b, 1] for a in each[0] for b in each[1]]
     expected = [model.predict_proba(part).mean(axis=0) for part in (first, second)]
-    assert_allclose(model.predict_proba(gaps), expected)
+    assert_allclose(model.predict_proba(missing), expected)
 
 
 def test_rows_with_gaps_teach():

@@ -142,10 +142,10 @@ def test_an_unknown_category_is_the_mean_by_frequencies(pairs):
 def test_two_valued_inputs_make_an_exponential():
     rows, _ = make_rows("signs")
     prior = make_prior()
-    gaps = 1.0 - rows.inputs[:, None] * rows.inputs
+    differences = 1.0 - rows.inputs[:, None] * rows.inputs
     assert_allclose(
         GramMatrix(rows, rows).product(prior),
-        np.exp(-gaps @ prior.ard_rates),
+        np.exp(-differences @ prior.ard_rates),
         rtol=1e-12,
     )
 

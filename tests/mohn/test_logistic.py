@@ -231,8 +231,8 @@ def test_products_that_chance_explains_must_lower_the_loss_beyond_doubt(
 ):
     apart = np.random.default_rng(0).standard_normal(400)
     apart = (apart - apart.mean()) / apart.std()
-    gaps = np.array([9.0, 5.0, gap, 1.5 * gap, 0.0]) / 20
-    losses = 7.0 + np.outer([1, 1, 1, 1, 0], apart) + gaps[:, None]
+    differences = np.array([9.0, 5.0, gap, 1.5 * gap, 0.0]) / 20
+    losses = 7.0 + np.outer([1, 1, 1, 1, 0], apart) + differences[:, None]
     found = _logistic_selection._judge(
         SimpleNamespace(ratios=ratios), losses, np.ones(400)
     )
@@ -255,9 +255,9 @@ def test_models_grow_by_a_fourth():
 
 def test_means_are_measured_in_their_standard_errors():
     rng = np.random.default_rng(0)
-    gaps, weights = rng.standard_normal(30) + 0.3, rng.integers(1, 4, 30)
-    rows = np.repeat(gaps, weights)
-    found = _logistic_selection._in_errors(gaps, weights)
+    differences, weights = rng.standard_normal(30) + 0.3, rng.integers(1, 4, 30)
+    rows = np.repeat(differences, weights)
+    found = _logistic_selection._in_errors(differences, weights)
     assert found == pytest.approx(rows.mean() / sem(rows, ddof=0))
     assert _logistic_selection._in_errors(np.full(4, 0.5), np.ones(4)) > 1e100
 

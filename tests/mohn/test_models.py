@@ -37,9 +37,9 @@ def test_every_model_answers_the_same_questions(fitted, way):
     if model.has_posterior:
         _, std = estimator.predict(X, return_std=True)
         assert_allclose(model.predictive_std(rows), std, rtol=1e-10)
-        gaps = np.where(np.eye(9, 5) > 0, np.nan, X[:9])
-        _, std = estimator.predict(gaps, return_std=True)
-        hidden = estimator._to_rows(gaps)
+        missing = np.where(np.eye(9, 5) > 0, np.nan, X[:9])
+        _, std = estimator.predict(missing, return_std=True)
+        hidden = estimator._to_rows(missing)
         assert_allclose(model.predictive_std(hidden), std, rtol=1e-10)
         draws = model.sample(hidden, 4000, np.random.default_rng(0))
         assert_allclose(draws.std(axis=1), std, rtol=0.06)

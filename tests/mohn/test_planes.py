@@ -20,7 +20,7 @@ SIZES = [*range(1, 66), 127, 128, 129, *range(510, 515), 1025]
 
 
 def genotypes(n_samples, n_columns=5, missing=0.1, seed=0):
-    """Counts less 1, with NaN for gaps."""
+    """Counts less 1, with NaN for missing values."""
     rng = np.random.default_rng([seed, n_samples])
     frequency = rng.uniform(0.1, 0.5, n_columns)
     counts = rng.binomial(2, frequency, (n_samples, n_columns)) - 1.0

@@ -515,15 +515,15 @@ def test_numbers_and_gaps():
     model = MOHNRegressor("spike_slab").fit(X, y)
     assert model.score(X, y) > 0.99
     assert {(0,), (1,), (0, 1)} <= set(model.terms_)
-    gaps = X.copy()
-    gaps[0, 0] = np.nan
-    mean, std = model.predict(gaps, return_std=True)
+    missing = X.copy()
+    missing[0, 0] = np.nan
+    mean, std = model.predict(missing, return_std=True)
     middle = X[[0]].copy()
     middle[0, 0] = (X[:, 0].min() + X[:, 0].max()) / 2
     assert mean[0] == pytest.approx(model.predict(middle)[0])
     assert std[0] > 2 * std[1]
-    gaps[rng.uniform(size=X.shape) < 0.1] = np.nan
-    assert MOHNRegressor("spike_slab").fit(gaps, y).score(gaps, y) > 0.7
+    missing[rng.uniform(size=X.shape) < 0.1] = np.nan
+    assert MOHNRegressor("spike_slab").fit(missing, y).score(missing, y) > 0.7
 
 
 def test_order_is_as_asked_for_or_as_pays():

@@ -177,7 +177,7 @@ def test_the_unit_of_the_target_makes_no_difference():
 
 
 def test_few_distinct_targets_stay_as_they_are():
-    """They have no density: another scale would only move gaps between them."""
+    """They have no density: another scale would only move differences between them."""
     X, y = skewed()
     grades = np.digitize(y, np.quantile(y, [0.6, 0.8, 0.9, 0.95])) ** 3.0
     assert fitted(X, grades).target_transform_ == Unchanged()
