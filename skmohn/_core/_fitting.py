@@ -214,7 +214,7 @@ def _no_attributes(*state: object) -> dict[str, object]:
     return {}
 
 
-def most_subtasks(max_iter: int | None) -> int | None:
+def max_subtasks(max_iter: int | None) -> int | None:
     """Most subtasks of a task of up to `max_iter` iterations; None if unknown."""
     # Two more: the iteration that notices there is nothing to do, and long work.
     return None if max_iter is None else max_iter + 2
@@ -247,7 +247,7 @@ class FitLoop:
         self._data = {"X": X, "y": y, "metadata": metadata}
         self.attributes = attributes or _no_attributes
         if task is None:
-            task = callback_context(estimator, most_subtasks(max_iter))
+            task = callback_context(estimator, max_subtasks(max_iter))
         self._task = task
         self._task.call_on_fit_task_begin(estimator=estimator, **self._data)
         # Parent of the reports of :meth:`tick` and :meth:`watch`, if there were any.

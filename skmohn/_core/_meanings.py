@@ -81,18 +81,18 @@ def find_cure(values: Sequence[object] | NDArray) -> str | None:
             )
             numbers = {text: number for number, text in enumerate(by_truth)}
             return f"map({numbers}) makes numbers of {IT}"
-    _, cure, _ = read_meaning(texts, fewest=1)
+    _, cure, _ = read_meaning(texts, min_count=1)
     return cure or read_meaning(sorted({str(value) for value in known}))[1]
 
 
 def read_meaning(
-    texts: Sequence[str], fewest: int = MIN_ORDERED
+    texts: Sequence[str], min_count: int = MIN_ORDERED
 ) -> tuple[str, str, str] | tuple[None, None, None]:
     """Kind of some different texts, the cure, and one of them; None where unknown."""
     # All but a few must be of one kind: those may stand for missing values.
     for pattern, what, cure in _KINDS:
         fits = [t for t in texts if re.fullmatch(pattern, t.strip(), re.IGNORECASE)]
-        if _are_most(fits, texts, fewest):
+        if _are_most(fits, texts, min_count):
             # Digits alone may be codes, which are written as text to be categories.
             if what == "numbers" and fits == texts and all(map(str.isdecimal, fits)):
                 return None, None, None
@@ -104,8 +104,8 @@ def read_meaning(
     parts = {matches[text][part] for text in fits for part in ("before", "behind")}
     units = sorted(parts.difference(["", "-"]))
     # Codes such as 7a and 7b have more letters than numbers.
-    is_measured = len(numbers) >= fewest and 0 < len(units) <= _MAX_UNITS
-    if _are_most(fits, texts, fewest) and is_measured:
+    is_measured = len(numbers) >= min_count and 0 < len(units) <= _MAX_UNITS
+    if _are_most(fits, texts, min_count) and is_measured:
         unit = " and ".join(map(repr, units))
         what = f"numbers with the unit {unit}"
         cure = f"{_TO_NUMBERS} without {unit}"
@@ -115,10 +115,10 @@ def read_meaning(
     return None, None, None
 
 
-def _are_most(fits: Sequence[str], texts: Sequence[str], fewest: int) -> bool:
+def _are_most(fits: Sequence[str], texts: Sequence[str], min_count: int) -> bool:
     """Whether all texts are of one kind but those that may mark unknown values."""
     n_others = len(texts) - len(fits)
-    return len(fits) >= fewest and (
+    return len(fits) >= min_count and (
         n_others == 0 or (n_others <= _MAX_MARKERS and len(fits) >= MIN_ORDERED)
     )
 

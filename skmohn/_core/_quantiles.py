@@ -80,14 +80,14 @@ def count_fills(ordered: NDArray) -> tuple[int, int]:
     n_spared = (len(ordered) - 1) // 2
     if n_spared < 1:
         return 0, 0
-    least, most = ordered[len(ordered) // 4], ordered[-1 - len(ordered) // 4]
+    lower, upper = ordered[len(ordered) // 4], ordered[-1 - len(ordered) // 4]
     below, above = ordered[: n_spared + 1], ordered[-1 - n_spared :]
     with np.errstate(over="ignore"):
-        is_low = np.diff(below / _QUANTILES.min_fill_distance) > most - below[1:]
-        is_high = np.diff(above / _QUANTILES.min_fill_distance) > above[:-1] - least
+        is_low = np.diff(below / _QUANTILES.min_fill_distance) > upper - below[1:]
+        is_high = np.diff(above / _QUANTILES.min_fill_distance) > above[:-1] - lower
     # Beside equal values, each other one is far off.
-    low = np.flatnonzero(is_low & (below[1:] < most))
-    high = np.flatnonzero(is_high & (above[:-1] > least))
+    low = np.flatnonzero(is_low & (below[1:] < upper))
+    high = np.flatnonzero(is_high & (above[:-1] > lower))
     n_low = int(low[-1]) + 1 if len(low) else 0
     return n_low, n_spared - int(high[0]) if len(high) else 0
 

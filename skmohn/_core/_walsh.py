@@ -138,8 +138,8 @@ class WalshPolynomial:
 
 def cube_bounds(constant: float, weights: NDArray[np.float64]) -> tuple[float, float]:
     """Bounds of a sum of products of inputs that are all in [-1, 1]."""
-    most = float(np.sum(np.abs(weights)))
-    return constant - most, constant + most
+    radius = float(np.sum(np.abs(weights)))
+    return constant - radius, constant + radius
 
 
 def within_cube(

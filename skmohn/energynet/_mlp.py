@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone, is_classifier
 
-from skmohn._core._fitting import FitLoop, History, most_subtasks
+from skmohn._core._fitting import FitLoop, History, max_subtasks
 from skmohn._core._sklearn import callback_context, watched_mlp
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
@@ -134,7 +134,7 @@ class Stages:
         watched = initialized_mlp(mlp, start)
         # Neither counts its iterations ahead, but epochs have a maximum.
         most = None if watched.solver == "lbfgs" else watched.max_iter
-        most_tasks = most_subtasks(most)
+        most_tasks = max_subtasks(most)
         task = self._fit.subcontext(task_name="network", max_subtasks=most_tasks)
         loop = FitLoop(
             **self._task_data,

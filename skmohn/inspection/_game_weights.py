@@ -113,8 +113,8 @@ def _list_posterior(
     rows = EncodedRows(signs, np.zeros((len(signs), 0), dtype=np.intp))
     covariance = prior.between(rows, rows)
     noise = np.full(len(values), max(model.noise_variance, _WEIGHTS.min_noise))
-    least = _WEIGHTS.min_noise * np.mean(np.diag(covariance))
-    noise[:n_met] = np.maximum(_WEIGHTS.noise_ratio * noise[:n_met], least)
+    floor = _WEIGHTS.min_noise * np.mean(np.diag(covariance))
+    noise[:n_met] = np.maximum(_WEIGHTS.noise_ratio * noise[:n_met], floor)
     covariance[np.diag_indices_from(covariance)] += noise
     factor = cholesky(covariance, lower=True)
     target = (values - center) / unit

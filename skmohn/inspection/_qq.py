@@ -187,8 +187,8 @@ class QQDisplay(Display):
                     fill = {"color": dark, "alpha": 0.13, "lw": 0.0, "zorder": 0}
                     self.bands_.append(ax.fill_between(expected, *band, **fill))
             setattr(self, f"{name}_line_", line)
-        most = max(expected[0] for expected, _, _ in series.values())
-        ax.plot([0.0, most], [0.0, most], color=GRAY, lw=1.0, zorder=1)
+        largest = max(expected[0] for expected, _, _ in series.values())
+        ax.plot([0.0, largest], [0.0, largest], color=GRAY, lw=1.0, zorder=1)
         ax.set(xlabel="expected $-\\log_{10}$ p-value", xlim=(0.0, None))
         ax.set(ylabel="observed $-\\log_{10}$ p-value", ylim=(0.0, None))
         ax.spines[["top", "right"]].set_visible(False)

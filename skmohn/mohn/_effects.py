@@ -446,8 +446,8 @@ class _Averages(ABC):
         if not n_variables:
             return np.zeros((2, 0))
         n_easy = _EFFECTS.n_easy_rows / max(self._n_observed(), _EFFECTS.n_easy_rows)
-        most = max(_EFFECTS.max_evaluations * n_easy**2, _EFFECTS.min_evaluations)
-        n_rows = 2 ** max(int(math.log2(most / (n_variables + 2))), 4)
+        n_points = max(_EFFECTS.max_evaluations * n_easy**2, _EFFECTS.min_evaluations)
+        n_rows = 2 ** max(int(math.log2(n_points / (n_variables + 2))), 4)
         points = self._points(n_rows, 2 * n_variables)
         one, other = points[:, :n_variables], points[:, n_variables:]
         values, others = self._values(one), self._values(other)

@@ -747,13 +747,13 @@ def _check_counts(fitted: Variants, table: NDArray[np.float64]) -> None:
     counts, indicators = table[:, :n], table[:, n:]
     if fitted.coding == "dominance":
         counts, indicators = indicators, counts
-    for part, most, start in ((counts, 2, 0), (indicators, 1, table.shape[1] - n)):
-        odd = (part < 0) | (part > most)
+    for part, max_count, start in ((counts, 2, 0), (indicators, 1, table.shape[1] - n)):
+        odd = (part < 0) | (part > max_count)
         for row, column in np.argwhere(odd)[:1].tolist():
             raise ValueError(
                 f"X has {part[row, column]:g} in row {row} of column {start + column}, "
-                f"where Genotypes were fitted: counts are 0 to {most}, or NaN where "
-                "unknown"
+                f"where Genotypes were fitted: counts are 0 to {max_count}, or NaN "
+                "where unknown"
             )
 
 
@@ -761,7 +761,7 @@ def learn_coding(X: NDArray | Genotypes, *known: Any) -> InputCoding:
     """Coding of a table, see `InputCoding.learn`, or of genotypes less their means."""
     if not isinstance(X, Genotypes):
         return InputCoding.learn(X, *known)
-    sign, nonzero, whole, least = X._codes()
+    sign, nonzero, whole, offset = X._codes()
     n_known, n_nonzero, n_negative = (
         np.bitwise_count(plane).sum(axis=1, dtype=np.int64)
         for plane in (whole, nonzero, sign)
@@ -769,7 +769,7 @@ def learn_coding(X: NDArray | Genotypes, *known: Any) -> InputCoding:
     n_positive = n_nonzero - n_negative
     counts = np.stack([n_known - n_nonzero, n_negative, n_positive])
     varies = np.count_nonzero(counts, axis=0) > 1
-    middle = (n_positive - n_negative) / np.maximum(n_known, 1) + least
+    middle = (n_positive - n_negative) / np.maximum(n_known, 1) + offset
     middle[n_known == 0] = np.nan
     kind = np.where(varies, NUMERIC, CONSTANT)
     return InputCoding(kind, middle - 1.0, middle + 1.0)
@@ -785,13 +785,13 @@ def encode(
     """Encode a table, or genotypes as planes, the inputs of the rows."""
     if not isinstance(X, Genotypes):
         return coding.encode(X, names, as_bytes=as_bytes)
-    sign, nonzero, known, least = X._codes()
+    sign, nonzero, known, offset = X._codes()
     is_integer = len(coding.usable) == len(coding.kind)
     chosen = slice(None) if is_integer else coding.usable
     sign, nonzero, known = (plane[chosen] for plane in (sign, nonzero, known))
     middle = (coding.low + coding.high) / 2.0
     variants = (np.arange(X.shape[1]) % len(X.sign))[chosen]
-    centers = (middle - least)[chosen]
+    centers = (middle - offset)[chosen]
     planes = Planes.around(sign, nonzero, known, centers, X.n_samples, variants)
     # Inputs are planes in the place of an array.
     return EncodedRows(cast(NDArray, planes), np.empty((len(X), 0), dtype=int))

@@ -227,7 +227,7 @@ def find_candidates(
 ) -> Candidates:
     """Search for products; compare them with the mean and with single columns."""
     start = read_terms(samples, settings)
-    n_inputs, most = samples.inputs.shape[1], settings.max_terms
+    n_inputs, max_terms = samples.inputs.shape[1], settings.max_terms
     if not n_inputs:
         return SelectedModel([], "cv"), {"constant": _fixed([])}, []
 
@@ -239,7 +239,7 @@ def find_candidates(
         samples,
         replace(settings, selection="cv"),
         start,
-        math.inf if most is None else max(most - len(start), 0),
+        math.inf if max_terms is None else max(max_terms - len(start), 0),
         report_terms,
     )
     position = selection.position
@@ -252,10 +252,10 @@ def find_candidates(
         return selection, {"sparse": found}, coverage
     candidates = {"constant": _fixed(start), "sparse": found}
     inputs = in_order({*start, *((j,) for j in range(n_inputs))})
-    if len(inputs) <= (most or math.inf) and _is_affordable(samples, selection):
+    if len(inputs) <= (max_terms or math.inf) and _is_affordable(samples, selection):
         candidates["additive"] = _fixed(inputs, _CHOICE.min_gain)
         both = in_order({*inputs, *found.terms})
-        if len(both) <= (most or math.inf) and len(both) > len(inputs):
+        if len(both) <= (max_terms or math.inf) and len(both) > len(inputs):
             candidates["both"] = _Candidate(
                 both,
                 lambda path: in_order({*inputs, *found.of_fold(path)}),

@@ -98,12 +98,12 @@ class MissingInputs:
                 yield i, part - center, chance
 
     def imputations(
-        self, rows: EncodedRows, most: int | None = None
+        self, rows: EncodedRows, limit: int | None = None
     ) -> Iterator[Imputations]:
         """Yield the completions of incomplete rows, some at a time."""
-        # A row is completed in all ways where there are at most `most`, else in so many
-        # by chance.
-        most = _COMPLETIONS.max_imputations if most is None else most
+        # A row is completed in all ways where these are at most `limit`, else in so
+        # many by chance.
+        limit = _COMPLETIONS.max_imputations if limit is None else limit
         unknown = rows.categories == sizes_of(self.alphabets)
         if rows.unknown is None and not unknown.any():
             return
@@ -120,7 +120,8 @@ class MissingInputs:
         for start in range(0, len(incomplete), _COMPLETIONS.n_rows_per_block):
             index = incomplete[start : start + _COMPLETIONS.n_rows_per_block]
             parts, chances = zip(
-                *(self._complete(rows, i, unknown[i], most) for i in index), strict=True
+                *(self._complete(rows, i, unknown[i], limit) for i in index),
+                strict=True,
             )
             inputs, categories = (
                 np.concatenate([getattr(part, name) for part in parts])
@@ -131,13 +132,13 @@ class MissingInputs:
             yield Imputations(index, completed, ends, np.concatenate(chances))
 
     def _complete(
-        self, rows: EncodedRows, i: int, unknown: NDArray[np.bool_], most: int
+        self, rows: EncodedRows, i: int, unknown: NDArray[np.bool_], limit: int
     ) -> tuple[EncodedRows, NDArray[np.float64]]:
         """Complete the unknown entries of row i, in all ways or some; how probable."""
         n_inputs = rows.inputs.shape[1]
         indices = np.flatnonzero(unknown)
         known = [self._probabilities(index, n_inputs) for index in indices.tolist()]
-        ways, probability = _ways(known, most)
+        ways, probability = _ways(known, limit)
         inputs = np.tile(rows.inputs[i].astype(float), (len(ways), 1))
         categories = np.tile(rows.categories[i], (len(ways), 1))
         for index, way in zip(indices.tolist(), ways.T, strict=True):
@@ -164,21 +165,21 @@ class MissingInputs:
 
 
 def _ways(
-    known: list[NDArray[np.float64]], most: int
+    known: list[NDArray[np.float64]], limit: int
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Ways to choose values of known probabilities, all or some; their own."""
-    if math.prod(map(len, known)) <= most:
+    if math.prod(map(len, known)) <= limit:
         ways = np.array(list(product(*(range(len(each)) for each in known))))
         parts = [each[way] for each, way in zip(known, ways.T, strict=True)]
         return ways, np.prod(parts, axis=0)
     rng = np.random.default_rng(0)
     # Each value as often as it is probable.
-    ranks = [(rng.permutation(most) + 0.5) / most for _ in known]
+    ranks = [(rng.permutation(limit) + 0.5) / limit for _ in known]
     ways = [
         np.searchsorted(np.cumsum(each[:-1]), rank)
         for each, rank in zip(known, ranks, strict=True)
     ]
-    return np.transpose(ways), np.full(most, 1.0 / most)
+    return np.transpose(ways), np.full(limit, 1.0 / limit)
 
 
 def _numbers(

@@ -278,7 +278,7 @@ def integrate_r2(
     along: NDArray[np.float64],
     others: float,
     n_directions: float,
-    least_noise: float,
+    min_noise_variance: float,
 ) -> AdditiveFit:
     """Learn how much of a target's variance a function with a normal prior explains."""
     # This proportion, R2, is uniform a priori; the evidence is integrated over it. Its
@@ -299,7 +299,7 @@ def integrate_r2(
         square = np.sum(along[:, None] ** 2 / spread, axis=0) + others / (1.0 - r2)
         volume = np.sum(np.log(spread), axis=0)
         volume += (n_directions - len(along)) * np.log1p(-r2)
-        total = np.maximum(square / n_directions, least_noise / (1.0 - r2))
+        total = np.maximum(square / n_directions, min_noise_variance / (1.0 - r2))
         volume += n_directions * np.log(2.0 * np.pi * total)
         return -0.5 * (volume + square / total), total
 

@@ -67,7 +67,7 @@ class OutlierConstants:
 
 _OUTLIERS = OutlierConstants()
 # Those, the first, and two on skewed scales.
-MOST_FITS = 1 + _OUTLIERS.max_rounds + 2
+MAX_FITS = 1 + _OUTLIERS.max_rounds + 2
 
 
 @dataclass(frozen=True)
@@ -350,11 +350,11 @@ def _length_of_mask(number: float, total: float) -> float:
     return -float(betaln(number + 1.0, total - number + 1.0))
 
 
-def _is_far_apart(y: NDArray, most: int) -> NDArray:
+def _is_far_apart(y: NDArray, max_outliers: int) -> NDArray:
     """Mask of targets farther from all others than these are from one another."""
     order = np.argsort(-np.abs(y - np.median(y)), kind="stable")
     beyond = np.zeros(len(y), dtype=bool)
-    for n_beyond in range(most, 0, -1):
+    for n_beyond in range(max_outliers, 0, -1):
         some, others = order[:n_beyond], y[order[n_beyond:]]
         low, high = others.min(), others.max()
         distances = np.maximum(y[some] - high, low - y[some])

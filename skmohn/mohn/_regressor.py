@@ -71,7 +71,7 @@ from skmohn.mohn._options import (
     RegressionStrategy,
 )
 from skmohn.mohn._outliers import (
-    MOST_FITS,
+    MAX_FITS,
     Fit,
     Targets,
     leave_outliers_out,
@@ -492,10 +492,10 @@ class MOHNRegressor(
         targets, given = self._read(strategy, settings, data, params)
         samples = targets.read(together=together)
         # The number of passes over all pairs of a wide table is unknown.
-        most = None
-        if strategy.most_steps is not None and not samples.is_wide:
-            most = MOST_FITS * strategy.most_steps(settings)
-        loop = FitLoop(self, *given, max_iter=most)
+        max_records = None
+        if strategy.max_steps is not None and not samples.is_wide:
+            max_records = MAX_FITS * strategy.max_steps(settings)
+        loop = FitLoop(self, *given, max_iter=max_records)
         with blas_threads_for(len(samples.y)):
             fit, outliers = self._solve(samples, targets, strategy, settings, loop)
         self._expose(fit, outliers)

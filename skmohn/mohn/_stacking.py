@@ -672,9 +672,9 @@ def _combine(
     ]
     index = max(by_squares, key=ensemble_weights.__getitem__)
     gp = members[index]
-    most = members[int(np.argmax(ensemble_weights))]
-    if isinstance(most, ProductClassModel) and max(ensemble_weights) > 0.5:
-        readable = most.listed_model
+    heaviest = members[int(np.argmax(ensemble_weights))]
+    if isinstance(heaviest, ProductClassModel) and max(ensemble_weights) > 0.5:
+        readable = heaviest.listed_model
     else:
         (member_fit,) = [part for part in member_fits if part.numeric == gp.numeric]
         significant = member_fit.significant_terms(gp, settings.max_order)

@@ -190,8 +190,8 @@ def _solve_all(
 def _list_nothing(gp: FitResult, samples: TrainingData) -> FitResult:
     """Clear the terms of a Gaussian process that describes no more than the mean."""
     # All weights can explain noise, whose variance then seems less than it is.
-    least = _length_of_mean(samples, gp.model.transform) - _AUTO.min_gain
-    if not gp.terms or gp.model.description_length() < least:
+    max_length = _length_of_mean(samples, gp.model.transform) - _AUTO.min_gain
+    if not gp.terms or gp.model.description_length() < max_length:
         return gp
     reason = "no weight is listed, since nothing is significant from the mean of y"
     return _prepend_reason(_without_terms(gp), reason)
@@ -340,9 +340,9 @@ def _choose(
     scale = found["additive"].model.transform if "additive" in found else Unchanged()
     if not isinstance(scale, Unchanged):
         lengths["nothing"] = min(lengths["nothing"], _length_of_mean(samples, scale))
-    least = lengths["nothing"] - _AUTO.min_gain
+    max_length = lengths["nothing"] - _AUTO.min_gain
     is_one_of_many = _is_one_of_many(found, lengths)
-    shorter = [name for name in lengths if lengths[name] < least]
+    shorter = [name for name in lengths if lengths[name] < max_length]
     if is_one_of_many:
         shorter = [name for name in shorter if name != "sparse"]
     chosen = min(shorter, key=lengths.__getitem__, default="nothing")
@@ -453,10 +453,10 @@ def _is_one_of_many(found: dict[str, FitResult], lengths: dict[str, float]) -> b
     # search is all it found.
     if "sparse" not in found or "spike_slab" not in found:
         return False
-    most = _max_length(lengths, "sparse", _AUTO.min_gain_over_average)
+    max_length = _max_length(lengths, "sparse", _AUTO.min_gain_over_average)
     sparse, average = found["sparse"].terms, found["spike_slab"]
     return (
-        lengths["spike_slab"] < most
+        lengths["spike_slab"] < max_length
         and max(map(len, sparse), default=0) <= average.coverage[-1]["order"]
         and set(sparse) != set(average.terms)
     )
@@ -478,10 +478,10 @@ def _is_tied_with_gp(lengths: dict[str, float]) -> bool:
 
 def _has_interaction(found: dict[str, FitResult], lengths: dict[str, float]) -> bool:
     """Whether a Gaussian process as short as the additive model has interactions."""
-    most = _max_length(lengths, "additive", _AUTO.min_gain_over_additive)
+    max_length = _max_length(lengths, "additive", _AUTO.min_gain_over_additive)
     return (
         "gp" in found
-        and lengths["gp"] < most
+        and lengths["gp"] < max_length
         and any(len(term) > 1 for term in found["gp"].terms)
     )
 
@@ -495,9 +495,9 @@ def _loses_by_scale(
     """Whether a spike-and-slab model predicts better than one on a scale, as short."""
     # A density may gain by a scale on which means are worse: of a table of hours of
     # work, many of them zero, R2 was 0.34 for 0.61, with descriptions 0.8 nats apart.
-    most = _max_length(lengths, chosen, _AUTO.min_gain_over_additive)
+    max_length = _max_length(lengths, chosen, _AUTO.min_gain_over_additive)
     is_plain = isinstance(found[chosen].model.transform, Unchanged)
-    if is_plain or lengths.get("spike_slab", math.inf) >= most:
+    if is_plain or lengths.get("spike_slab", math.inf) >= max_length:
         return False
     own, other = (
         _left_out_squares(found[name].model, samples) for name in (chosen, "spike_slab")
@@ -529,8 +529,8 @@ def _loses_on_folds(
     # takes as long as all else.
     if len(samples.y) > _AUTO.n_rows_per_stage[0] and not gp.model.is_transformed:
         noise_std = gp.model.noise_std() / power_of_two_scale(samples.y)
-        most = _AUTO.max_error_ratio * spike_slab_errors().mean()
-        if noise_std**2 > most:
+        max_error = _AUTO.max_error_ratio * spike_slab_errors().mean()
+        if noise_std**2 > max_error:
             return False
     quick, full = (
         _refit_of(cast(GPModel, gp.model), samples, settings, keeps_covariance)
@@ -598,8 +598,8 @@ def _is_trusted(
     if order > SPIKE_SLAB_WORK.max_order and _has_numeric(samples):
         return False
     gain = _AUTO.min_gain_chosen
-    most = min(lengths["nothing"] - gain, lengths.get("gp", math.inf) + gain)
-    return lengths["sparse"] < most
+    max_length = min(lengths["nothing"] - gain, lengths.get("gp", math.inf) + gain)
+    return lengths["sparse"] < max_length
 
 
 def _predicts_better(
@@ -635,8 +635,8 @@ def _errors_of_folds(
         yield _left_out_errors(model, folds, samples)
         return
     n_rows = len(samples.y)
-    for most_rows in sorted({min(n_rows, most) for most in _AUTO.n_rows_per_stage}):
-        fit = _refit_of(cast(GPModel, model), samples, settings, True, most_rows)
+    for max_rows in sorted({min(n_rows, size) for size in _AUTO.n_rows_per_stage}):
+        fit = _refit_of(cast(GPModel, model), samples, settings, True, max_rows)
         yield _fold_errors(fit, folds, samples)
 
 
@@ -688,14 +688,14 @@ def _refit_of(
     samples: TrainingData,
     settings: FitSettings,
     keeps_covariance: bool,
-    most_rows: float = math.inf,
+    max_rows: float = math.inf,
 ) -> Callable[[NDArray[np.intp]], GPModel]:
     """Function that learns a Gaussian process like another one from some rows."""
     rows, rng = samples.rows.as_float(), np.random.default_rng(samples.seed)
 
     def fit(train: NDArray[np.intp]) -> GPModel:
-        if len(train) > most_rows:
-            train = rng.permutation(train)[: int(most_rows)]
+        if len(train) > max_rows:
+            train = rng.permutation(train)[: int(max_rows)]
         weights = samples.sample_weight
         return fit_gp(
             rows.take(train),

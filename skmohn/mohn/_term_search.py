@@ -150,10 +150,10 @@ def _search(
     n_inputs = samples.inputs.shape[1]
     start = [(i,) for i in range(n_inputs)] if settings.include_inputs else []
     start = in_order({*start, *read_terms(samples, settings)})
-    most = _room(settings, len(start))
+    max_terms = _room(settings, len(start))
     if not n_inputs:
         return FitResult([], "no column of X varies: there are no products", [])
-    return find(samples, settings, start, most, report)
+    return find(samples, settings, start, max_terms, report)
 
 
 def _room(settings: FitSettings, n_start: int) -> float:
@@ -199,8 +199,8 @@ def _take_terms(
 def all_terms(samples: TrainingData, settings: FitSettings) -> list[Term]:
     """All products up to `max_order`, none with two categories of a categorical."""
     term_names = samples.term_names
-    most = term_names.n_categoricals
-    order = min(settings.max_order or most, most)
+    n_categoricals = term_names.n_categoricals
+    order = min(settings.max_order or n_categoricals, n_categoricals)
     n_terms = sum(term_names.count(k) for k in range(1, order + 1))
     require_memory(
         8.0 * n_terms * len(samples.inputs),
@@ -232,7 +232,7 @@ def _by_score(
     samples: TrainingData,
     settings: FitSettings,
     start: list[Term],
-    most: float,
+    max_terms: float,
     report: Report,
 ) -> FitResult:
     """Forward search by the logistic score."""
@@ -241,7 +241,7 @@ def _by_score(
             'strategy="logistic" needs classes, but y holds numbers: use '
             'strategy="pursuit", or target_type="classes" if they are labels'
         )
-    selection, coverage = choose_products(samples, settings, start, most, report)
+    selection, coverage = choose_products(samples, settings, start, max_terms, report)
     reason, terms = _REASONS[selection.how], in_order(selection.terms)
     return FitResult(terms, reason, coverage, selection=selection)
 
@@ -266,7 +266,7 @@ def _by_pursuit(
     samples: TrainingData,
     settings: FitSettings,
     start: list[Term],
-    most: float,
+    max_terms: float,
     report: Report,
 ) -> FitResult:
     """Pursuit of the target, or of the indicator of each class."""
@@ -308,7 +308,7 @@ def _by_pursuit(
         for term, value in zip(found, strengths, strict=True):
             if term not in present:
                 strength[term] = max(value, strength.get(term, 0.0))
-        terms = _strongest(strength, start, most)
+        terms = _strongest(strength, start, max_terms)
         if report({"n_terms": len(terms)}, terms):
             break
     for warning in dict.fromkeys(warnings):
@@ -342,11 +342,11 @@ def _go_on(*args: object) -> bool:
 
 
 def _strongest(
-    strength: dict[Term, float], start: list[Term], most: float
+    strength: dict[Term, float], start: list[Term], max_terms: float
 ) -> list[Term]:
     """Start and the products that hold the largest fractions of a target."""
     best = sorted(strength, key=lambda term: (-strength[term], len(term), term))
-    return in_order(start + best[: int(min(most, len(best)))])
+    return in_order(start + best[: int(min(max_terms, len(best)))])
 
 
 def _deviations(columns: NDArray, weights: NDArray[np.float64]) -> Any:

@@ -194,7 +194,7 @@ class Strategy(NamedTuple):
     # terms, the terms. Tasks that a strategy lacks are refused by its name.
     solve: Mapping[Task, Solver]
     # Of `FitSettings`: the most records that the history can have.
-    most_steps: Callable[[FitSettings], int] | None = None
+    max_steps: Callable[[FitSettings], int] | None = None
     # Ends with all weights, of categories and levels too, and a posterior.
     may_be_dense: bool = False
     may_be_sparse: bool = True  # ends with few weights, which held-out rows can choose
@@ -247,8 +247,8 @@ def read_training_data(
     if settings.early_stopping and is_searched and validation is None:
         samples, apart = samples.hold_out(settings.validation_fraction, seed)
         validation, held_weight = (apart.table, apart.y), apart.weights.sample_weight
-    most_levels = _most_levels(samples.table, task, settings) if is_dense else 1
-    coding = learn_coding(samples.table, n_categories, one_hot, most_levels, is_coded)
+    max_levels = _max_levels(samples.table, task, settings) if is_dense else 1
+    coding = learn_coding(samples.table, n_categories, one_hot, max_levels, is_coded)
     if coding.categoricals and is_regression and not is_dense:
         _refuse_categories(coding, names, settings.strategy)
     coding, coded = _encode(coding, samples, names, as_bytes)
@@ -289,14 +289,16 @@ def read_encoded(
     )
 
 
-def _most_levels(table: NDArray | Genotypes, task: Task, settings: FitSettings) -> int:
+def _max_levels(table: NDArray | Genotypes, task: Task, settings: FitSettings) -> int:
     """Levels of a numeric column, of models of all weights."""
     if task == "regression":
         return 1 if settings.gp_options.numeric == "multilinear" else _LEVELS.max_levels
     # Repeated rows are one, as weights are. Missing values are equal.
     n_rows = len(np.unique(np.nan_to_num(cast(NDArray, table), nan=np.inf), axis=0))
-    most = n_rows // _LEVELS.n_rows_per_level
-    return int(np.clip(most, _LEVELS.min_levels_classes, _LEVELS.max_levels_classes))
+    max_levels = n_rows // _LEVELS.n_rows_per_level
+    return int(
+        np.clip(max_levels, _LEVELS.min_levels_classes, _LEVELS.max_levels_classes)
+    )
 
 
 def _keep_occurring(
@@ -379,8 +381,8 @@ def _read_earlier(
     if earlier is None:
         return [], None
     terms, model = earlier
-    most = math.inf if max_order is None else max_order
-    return [t for t in to_inputs(terms, coding.usable) if len(t) <= most], model
+    highest = math.inf if max_order is None else max_order
+    return [t for t in to_inputs(terms, coding.usable) if len(t) <= highest], model
 
 
 def positive_weights(

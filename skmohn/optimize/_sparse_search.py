@@ -118,11 +118,11 @@ class PursuitRun:
             max_screened=order,
         )
         search = Pursuit(design, self.values / power_of_two_scale(self.values), control)
-        most = max(
+        max_weights = max(
             np.cbrt(self.work / SPARSE_SEARCH.work_per_cubed_weight),
             SPARSE_SEARCH.max_weights_fraction * n_samples,
         )
-        search.most = min(search.most, int(most))
+        search.max_weights = min(search.max_weights, int(max_weights))
         return search, search.steps()
 
     def _do_part(self, steps: Generator[float, None, str]) -> str | None:

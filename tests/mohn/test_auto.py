@@ -656,8 +656,8 @@ def test_rough_tables_of_many_rows_are_not_taken_for_nothing(
 @pytest.mark.parametrize("strategy", ["auto", "gp", "spike_slab", "pursuit"])
 def test_progress_knows_how_long_a_history_can_become(strategy):
     model = MOHNRegressor(strategy, max_iter=2, random_state=0).fit(*make_dense(60))
-    most_steps = STRATEGIES[model.strategy].most_steps
-    assert len(model.history_) == most_steps(FitSettings.of(model))
+    max_steps = STRATEGIES[model.strategy].max_steps
+    assert len(model.history_) == max_steps(FitSettings.of(model))
 
 
 def test_validation_samples_take_the_place_of_folds():

@@ -107,7 +107,7 @@ def test_value_that_leaves_nothing_of_its_columns_range_is_refused(value):
 def test_levels_of_numeric_columns():
     X = np.column_stack([np.arange(12.0), np.tile([0.0, 1.0], 6), [2, 3, 7] * 4])
     X[3, 0] = np.nan
-    coding = InputCoding.learn(X, most_levels=4)
+    coding = InputCoding.learn(X, max_levels=4)
     assert coding.categoricals == ((0,), (2,))
     assert coding.alphabets == (Categorical(4, True), Categorical(3, True))
     assert [alphabet.n_steps for alphabet in coding.alphabets] == [3, 2]
@@ -132,7 +132,7 @@ def test_ends_of_levels():
             [1e17, 2e17, 3e17, 4e17],
         ]
     )
-    coding = InputCoding.learn(X, most_levels=2)
+    coding = InputCoding.learn(X, max_levels=2)
     below = np.nextafter(2.0, 0.0)
     assert_array_equal(coding.level_ends(0), [0.5, below, 2.0, 3.5])
     assert_array_equal(coding.level_ends(1), [-4, 0, 1, 7])
@@ -216,7 +216,7 @@ def test_ranges_as_wide_as_floats_go(size):
 def test_levels_beside_a_wild_number_are_as_many(wild):
     X = np.random.default_rng(0).normal(size=(100, 1))
     X[7] = wild
-    coding = InputCoding.learn(X, most_levels=16)
+    coding = InputCoding.learn(X, max_levels=16)
     assert not coding.settings
     assert coding.alphabets == (Categorical(16, is_ordered=True),)
 
@@ -225,13 +225,13 @@ FILL = 9.97e36
 FILLED = np.array([0.0, 1.0, 0.5, 2.0, FILL, 1.0, -FILL, 0.0])[:, None]
 
 
-@pytest.mark.parametrize("most_levels", [1, 3])
-def test_fills_count_as_the_nearer_end(most_levels):
+@pytest.mark.parametrize("max_levels", [1, 3])
+def test_fills_count_as_the_nearer_end(max_levels):
     X = np.hstack([FILLED, FILLED, np.arange(8.0)[:, None]])
     X[:, 1][X[:, 1] == 0.5] = 0.0
     X[:, 1][X[:, 1] == 2.0] = 1.0
     before = X.copy()
-    coding = InputCoding.learn(X, most_levels=most_levels)
+    coding = InputCoding.learn(X, max_levels=max_levels)
     assert coding.kind.tolist() == [NUMERIC, TWO_VALUED, NUMERIC]
     assert coding.low.tolist() == [0.0, 0.0, 0.0]
     assert coding.high.tolist() == [2.0, 1.0, 7.0]
@@ -254,7 +254,7 @@ LONE = np.append(np.arange(19.0), 90.0)[:, None]
 def test_a_lone_value_far_off_counts_as_the_nearer_end(sign):
     X = np.hstack([sign * LONE, np.append(np.tile([0.0, 1.0], 9), [7.0, 0.0])[:, None]])
     before = X.copy()
-    coding = InputCoding.learn(X, most_levels=4)
+    coding = InputCoding.learn(X, max_levels=4)
     assert coding.kind.tolist() == [NUMERIC, TWO_VALUED]
     assert sorted([coding.low[0], coding.high[0]]) == sorted([0.0, sign * 18.0])
     assert (coding.low[1], coding.high[1]) == (0.0, 1.0)
@@ -281,7 +281,7 @@ def test_a_lone_value_far_off_counts_as_the_nearer_end(sign):
     ],
 )
 def test_values_that_may_be_meant_stay(values):
-    coding = InputCoding.learn(values[:, None], most_levels=4)
+    coding = InputCoding.learn(values[:, None], max_levels=4)
     assert not coding.far
     assert coding.high[0] == values.max()
 
@@ -291,7 +291,7 @@ def test_a_value_far_off_by_logarithms_counts_as_the_nearer_end(sign):
     # But for two at the top, the others end at 4 ** 17, and their median is 4 ** 10:
     # from 4 ** 25 on, a value is as far beyond 4 ** 18 by logarithms.
     X = sign * 4.0 ** np.append(np.arange(19.0), 31.0)[:, None]
-    coding = InputCoding.learn(X, most_levels=4)
+    coding = InputCoding.learn(X, max_levels=4)
     assert sorted([coding.low[0], coding.high[0]]) == sorted([sign, sign * 4.0**18])
     assert_array_equal(coding.encode(X).inputs[-2:], [[sign], [sign]])
     for exponent in (24.9, 25.1):
@@ -325,7 +325,7 @@ def test_rows_that_a_fit_leaves_out_are_admitted():
 
 def test_plain_alphabets_are_those_without_levels():
     X = np.random.default_rng(0).integers(0, 5, (40, 3)).astype(float)
-    coding = InputCoding.learn(X, {0: 5}, most_levels=4)
+    coding = InputCoding.learn(X, {0: 5}, max_levels=4)
     assert len(coding.alphabets) == 3
     assert coding.plain_alphabets == coding.without_levels().alphabets
     assert coding.plain_alphabets == coding.alphabets[:1]
@@ -349,7 +349,7 @@ def test_levels_are_those_of_a_sorted_search():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3)).round(2)
     X[:, 1] = rng.integers(0, 9, 300)
-    coding = InputCoding.learn(X, most_levels=12)
+    coding = InputCoding.learn(X, max_levels=12)
     edges = [coding.thresholds[j] for j in range(3)]
     assert len({len(part) for part in edges}) > 1
     rows = np.vstack([X, *(np.full(3, part[0]) for part in edges), np.full(3, np.nan)])

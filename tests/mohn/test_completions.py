@@ -344,7 +344,7 @@ def test_unknown_numbers_add_variance(strategy, numeric):
 def test_numbers_are_completed_by_training_values_with_their_levels():
     X = np.column_stack([np.repeat([0.0, 1.0, 8.0], [8, 4, 4]), np.tile([0, 1], 8)])
     X = np.vstack([X, [np.nan, 1.0]])
-    coding = InputCoding.learn(X, most_levels=4)
+    coding = InputCoding.learn(X, max_levels=4)
     rows = coding.encode(X)
 
     def mean(rows):

@@ -147,9 +147,9 @@ def test_where_all_triples_cost_too_much_those_of_the_models_inputs_are_screened
 def test_no_more_inputs_are_held_than_the_budget_pays_for():
     cost = DESIGN.screening_cost(2)
     frontier = TermScreening(DESIGN, 3, 2 * cost)
-    for most_work, n_held in ((0.1 * cost, 0), (math.inf, 3)):
+    for max_work, n_held in ((0.1 * cost, 0), (math.inf, 3)):
         raised = frontier.raise_order(
-            RESIDUALS[:1], 1.0, 5, most_work, [(3,), (1,), (0, 2), (5,), (6,)]
+            RESIDUALS[:1], 1.0, 5, max_work, [(3,), (1,), (0, 2), (5,), (6,)]
         )
         assert [order for order, _ in raised] == [3] * (n_held > 0)
         assert len(frontier.held) == n_held

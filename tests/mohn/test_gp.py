@@ -322,12 +322,12 @@ def test_memory_is_refused_with_the_figure():
 
 @pytest.mark.slow_cases("11-850-400-hadamard")
 @pytest.mark.parametrize(
-    ("n", "n_rows", "most_exact", "route"),
+    ("n", "n_rows", "max_rows_exact", "route"),
     [(11, 850, 400, "hadamard"), (9, 450, 60, "nystroem"), (9, 450, 250, "subset")],
 )
-def test_every_route_learns(replace_constants, n, n_rows, most_exact, route):
+def test_every_route_learns(replace_constants, n, n_rows, max_rows_exact, route):
     replace_constants(_gp_model, max_left_out=400)
-    replace_constants(_gp_model, max_rows_exact=most_exact)
+    replace_constants(_gp_model, max_rows_exact=max_rows_exact)
     replace_constants(_gp_model, max_inducing=225)
     inputs, y, values = make_data(n, 2 * n_rows, 0.2)
     if route != "hadamard":

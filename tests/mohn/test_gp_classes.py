@@ -33,7 +33,7 @@ from skmohn.mohn._gp.nystroem import NystroemPosterior
 from skmohn.mohn._gp.weight_prior import Covariance
 from skmohn.mohn._options import FitSettings
 from skmohn.mohn._table.rows import Categorical, EncodedRows
-from skmohn.mohn._training_data import _most_levels
+from skmohn.mohn._training_data import _max_levels
 
 LEVELS = Categorical(3), Categorical(4, True)
 
@@ -710,4 +710,4 @@ def test_more_rows_have_more_levels(n_rows, expected):
     X = np.random.default_rng(0).normal(size=(n_rows, 2))
     X[:20, 1] = np.nan
     repeated = np.repeat(X, 2, axis=0)
-    assert _most_levels(repeated, "classification", FitSettings()) == expected
+    assert _max_levels(repeated, "classification", FitSettings()) == expected

@@ -511,10 +511,10 @@ def test_climb_ends_at_a_maximum_and_says_how_it_goes():
     assert stopped.n_evaluations < found.n_evaluations
 
 
-@pytest.mark.parametrize("least_noise", [1e-6, 0.05])
+@pytest.mark.parametrize("min_noise_variance", [1e-6, 0.05])
 @pytest.mark.parametrize("rates", [(1e-8, 8.0), (0.1, 0.3)])
 def test_climbs_end_as_high_as_in_the_logarithms_themselves(
-    rates, least_noise, monkeypatch
+    rates, min_noise_variance, monkeypatch
 ):
     """Where noise or rates are at their bounds, too: half of these are laws."""
     monkeypatch.setitem(_evidence._BOUNDS, "rate", rates)
@@ -533,14 +533,18 @@ def test_climbs_end_as_high_as_in_the_logarithms_themselves(
             density, pull = log_density(logs, 4)
             return -value - density, -slope - pull
 
-        bounds = [rates] * 4 + [(1e-6, 1e4), (1e-8, 1e4), (least_noise, 1e4)]
+        bounds = [rates] * 4 + [(1e-6, 1e4), (1e-8, 1e4), (min_noise_variance, 1e4)]
         bounds = [*map(tuple, np.log(bounds))]
         plain = minimize(loss, start.to_logs(), jac=True, bounds=bounds, tol=1e-12)
-        found = maximize_evidence(evidence, start, 200, 1e-7, least_noise=least_noise)
+        found = maximize_evidence(
+            evidence, start, 200, 1e-7, min_noise_variance=min_noise_variance
+        )
         assert -loss(found.prior.to_logs())[0] > -plain.fun - 0.01
         inside = np.clip(found.prior.to_logs(), *np.transpose(bounds))
         assert_allclose(inside, found.prior.to_logs(), atol=1e-12)
-        assert seed % 2 or found.prior.noise_variance == pytest.approx(least_noise)
+        assert seed % 2 or found.prior.noise_variance == pytest.approx(
+            min_noise_variance
+        )
 
 
 def test_first_steps_are_standard_deviations():

@@ -185,7 +185,7 @@ def test_levels_are_taken_for_their_evidence(curve, pay):
     rng = np.random.default_rng(1)
     X = rng.uniform(-1.0, 1.0, (60, 1))
     y = X[:, 0] + curve * X[:, 0] ** 2 + 0.4 * rng.standard_normal(60)
-    coding = InputCoding.learn(X, most_levels=8)
+    coding = InputCoding.learn(X, max_levels=8)
     rows = coding.encode(X)
     standard, _, _ = standardize(y)
     evidences = []
@@ -218,7 +218,7 @@ def test_levels_must_not_cost_accuracy(
 ):
     X = np.random.default_rng(0).uniform(size=(80, 1))
     y = np.sin(9.0 * X[:, 0])
-    coding = InputCoding.learn(X, most_levels=16)
+    coding = InputCoding.learn(X, max_levels=16)
 
     def be(value):
         return lambda self, trial, *_: value if trial.has_levels else 1.0
@@ -253,6 +253,6 @@ def test_some_rows_are_asked_for_all(monkeypatch):
 
     monkeypatch.setattr(_Part, "evaluate", count)
     X = np.linspace(-1.0, 1.0, 900)[:, None]
-    coding = InputCoding.learn(X, most_levels=8)
+    coding = InputCoding.learn(X, max_levels=8)
     choose_scale(None, coding.encode(X), coding.alphabets, 1, X[:, 0], None, 0)
     assert asked == [400, 400]

@@ -477,7 +477,7 @@ def test_t_test_is_equation_15(variance, iteration):
         "residual": np.sqrt(error @ error / 77 / 77 / spread),
     }
     expected = stats.t.ppf(1 - level / 2, 77) * se[variance]
-    assert_allclose(search._least_significant(search.coef), expected)
+    assert_allclose(search._min_significant(search.coef), expected)
 
 
 @pytest.mark.parametrize(

@@ -262,17 +262,17 @@ def precision_and_recall(model, problem):
 
 @pytest.mark.slow_cases(r"3-800-0\.85")
 @pytest.mark.parametrize(
-    ("snr", "n_samples", "least_recall"),
+    ("snr", "n_samples", "min_recall"),
     [(3, 800, 0.85), pytest.param(10, 500, 0.97, marks=pytest.mark.slow)],
 )
-def test_noisy_ising(snr, n_samples, least_recall):
+def test_noisy_ising(snr, n_samples, min_recall):
     problem = make_ising((5, 5), n_samples=n_samples, snr=snr, random_state=0)
     model = MOHNRegressor("pursuit", random_state=0).fit(problem.X, problem.y)
     assert model.stopping_reason_.startswith("noise: ")
     assert model.noise_std_ == pytest.approx(problem.noise, rel=0.25)
     precision, recall = precision_and_recall(model, problem)
     assert precision >= 0.95
-    assert recall >= least_recall
+    assert recall >= min_recall
 
 
 @pytest.mark.slow_cases("3-300")

@@ -57,7 +57,7 @@ def test_whole_numbers_are_as_they_are():
 def test_unknown_numbers_stay_unknown():
     X, _ = make_settings(1e-9)
     X[3] = np.nan
-    coding = InputCoding.learn(X, most_levels=16)
+    coding = InputCoding.learn(X, max_levels=16)
     rows = coding.encode(X)
     assert_array_equal(np.argwhere(rows.mask()), [[3, 0], [3, 1]])
     assert len(coding.thresholds[0]) == 11

@@ -181,7 +181,7 @@ def test_even_columns_are_not_sampled_nor_are_many(monkeypatch):
     X = rng.choice([-1.0, 1.0], (100, 5))
     assert not is_sampled(X, X[:, 0] + 0.5 * rng.standard_normal(100))
     assert is_sampled(*near_copies())
-    assert not is_sampled(*near_copies(), most_work=1.0)
+    assert not is_sampled(*near_copies(), max_work=1.0)
 
 
 def test_samples_are_those_of_the_seed_and_hold_until_further_rows():

@@ -489,7 +489,7 @@ def test_variables_that_matter(seed):
 def test_factors_of_zero():
     """A strong term of a number with levels is 0 at a threshold of 0."""
     X = np.column_stack([np.linspace(-1.0, 1.0, 12), np.tile([-1.0, 1.0], 6)])
-    coding = InputCoding.learn(X, most_levels=2)
+    coding = InputCoding.learn(X, max_levels=2)
     assert_array_equal(coding.thresholds[0], [0.0])
     products = ProductSum(
         np.array([1.0]),

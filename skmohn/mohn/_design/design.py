@@ -415,11 +415,11 @@ class PackedDesign(_Design):
 
 
 def _to_steps(
-    residual: NDArray[np.float64], scale: float, most: int, reach: float
+    residual: NDArray[np.float64], scale: float, n_steps: int, reach: float
 ) -> NDArray[np.uint8]:
     """Magnitudes of a residual, up to `reach` times a scale, in so many steps."""
-    steps = np.rint(np.abs(residual) * (most / reach) / scale)
-    return np.minimum(steps, most).astype(np.uint8)
+    steps = np.rint(np.abs(residual) * (n_steps / reach) / scale)
+    return np.minimum(steps, n_steps).astype(np.uint8)
 
 
 def _coarsely(residual: NDArray[np.float64]) -> tuple[NDArray[np.uint8], float]:

@@ -76,7 +76,7 @@ class Kept(NamedTuple):
     # (n_kept, 2), int32; best first, ties in the order of their columns.
     pairs: np.ndarray
     scores: np.ndarray  # (n_kept,), float32
-    least: float  # no other pair scores more
+    floor: float  # no other pair scores more
 
 
 def best_pairs(
@@ -95,7 +95,7 @@ def best_pairs(
     n, n_residuals = table.n_features, len(residuals)
     compared = table.compare(residuals)
     # What is kept so far: parts that come later look for nothing less.
-    least = np.zeros(n_residuals, dtype=np.float32)
+    floor = np.zeros(n_residuals, dtype=np.float32)
     empty = np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.float32)
     kept = [empty] * n_residuals
     # Parts are of some size already: larger batches would leave workers waiting.
@@ -107,13 +107,13 @@ def best_pairs(
     )
     common = _Pass(table, compared)
     found = workers(
-        delayed(_screen)(common, part, size, least) for part in _parts_of(n)
+        delayed(_screen)(common, part, size, floor) for part in _parts_of(n)
     )
     for better in found:
         for r, one in enumerate(better):
             kept[r] = _join(kept[r], one, size)
             if len(kept[r][1]) == size:
-                least[r] = kept[r][1].min()
+                floor[r] = kept[r][1].min()
         if on_part is not None:
             on_part()
     return [_in_order(*one, size) for one in kept]
@@ -123,12 +123,12 @@ class _HasColumns(Protocol):
     def columns(self, sets: Sequence[Term]) -> NDArray: ...
 
 
-def how_many_to_keep(design: _HasColumns, fewest: int | None = None) -> int:
+def how_many_to_keep(design: _HasColumns, min_kept: int | None = None) -> int:
     """Number of products that a search may keep of those that it has compared."""
-    # As many as fit into some memory, but no fewer than `fewest`; None for thousands.
-    fewest = PAIRS.min_kept if fewest is None else fewest
+    # As many as fit into some memory, but no fewer than `min_kept`; None for thousands.
+    min_kept = PAIRS.min_kept if min_kept is None else min_kept
     column = design.columns([()])
-    return int(np.clip(PAIRS.n_bytes_kept / column.nbytes, fewest, PAIRS.max_kept))
+    return int(np.clip(PAIRS.n_bytes_kept / column.nbytes, min_kept, PAIRS.max_kept))
 
 
 def count_parts(n: int) -> int:
@@ -171,11 +171,11 @@ class _Pass:
 
 
 def _screen(
-    common: _Pass, rows: range, size: int, least: NDArray[np.float32]
+    common: _Pass, rows: range, size: int, floor: NDArray[np.float32]
 ) -> list[tuple[NDArray[np.int32], NDArray[np.float32]]]:
     """Best pairs with a first column in some rows, as joblib hands them out."""
     table, compared = common.table, common.compared
-    n, n_residuals = table.n_features, len(least)
+    n, n_residuals = table.n_features, len(floor)
     size = max(min(size, _count(rows, n)), 1)
     scores = np.zeros((n_residuals, size), dtype=np.float32)
     pairs = np.empty((n_residuals, size, 2), dtype=np.int32)
@@ -198,14 +198,14 @@ def _screen(
             part = tile[: n_residuals * len(first) * padded]
             part = part.reshape(n_residuals, len(first), padded)
             # The first of a full heap is its lowest.
-            wanted = np.where(sizes == size, np.maximum(least, scores[:, 0]), least)
+            wanted = np.where(sizes == size, np.maximum(floor, scores[:, 0]), floor)
             score_pairs(second, wanted, part)
             for r in range(n_residuals):
                 sizes[r] = _kernels.keep_pairs(
                     part[r, :, : len(second)],
                     top,
                     left,
-                    float(least[r]),
+                    float(floor[r]),
                     scores[r],
                     pairs[r],
                     sizes[r],
@@ -223,8 +223,8 @@ def _join(
     scores = np.concatenate([kept[1], found[1]])
     if len(scores) <= size:
         return pairs, scores
-    least = np.partition(scores, len(scores) - size)[len(scores) - size]
-    above, equal = np.flatnonzero(scores > least), np.flatnonzero(scores == least)
+    floor = np.partition(scores, len(scores) - size)[len(scores) - size]
+    above, equal = np.flatnonzero(scores > floor), np.flatnonzero(scores == floor)
     later = np.lexsort(pairs[equal].T[::-1])
     chosen = np.concatenate([above, equal[later[: size - len(above)]]])
     return pairs[chosen], scores[chosen]
@@ -232,5 +232,5 @@ def _join(
 
 def _in_order(pairs: NDArray[np.int32], scores: NDArray[np.float32], size: int) -> Kept:
     order = np.lexsort((*pairs.T[::-1], -scores))
-    least = float(scores.min()) if len(scores) == size else 0.0
-    return Kept(pairs[order], scores[order], least)
+    floor = float(scores.min()) if len(scores) == size else 0.0
+    return Kept(pairs[order], scores[order], floor)

@@ -441,7 +441,7 @@ class _Best:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.least = 0.0
+        self.min_score = 0.0
         self._parts, self._n_waiting = [], 0
 
     def offer(
@@ -449,12 +449,12 @@ class _Best:
     ) -> None:
         """Take scores, shape (n_parents, n_columns), with columns from `start` on."""
         flat = scores.ravel()
-        chosen = np.flatnonzero(flat > self.least)
+        chosen = np.flatnonzero(flat > self.min_score)
         longest = max(map(len, parents))
         # A set is met once for each of its members, as the one that is added last.
-        most = self.size * (1 + longest)
-        if len(chosen) > most:
-            chosen = chosen[np.argsort(-flat[chosen], kind="stable")[:most]]
+        max_chosen = self.size * (1 + longest)
+        if len(chosen) > max_chosen:
+            chosen = chosen[np.argsort(-flat[chosen], kind="stable")[:max_chosen]]
         if not len(chosen):
             return
         parent, column = np.divmod(chosen, scores.shape[1])
@@ -485,7 +485,7 @@ class _Best:
         kept = order[np.sort(first)[: self.size]]
         self._parts, self._n_waiting = [(scores[kept], sets[kept])], 0
         if len(kept) == self.size:
-            self.least = scores[kept[-1]]
+            self.min_score = scores[kept[-1]]
         return sets[kept]
 
 

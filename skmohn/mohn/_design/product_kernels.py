@@ -297,7 +297,7 @@ def screen_order_packed(
 @jit(fastmath={"reassoc", "nsz", "contract"})
 def _dense_scores(stem, inputs, first, residual, weights, weight_sum, out):
     """:func:`_packed_scores` for real inputs; always centered. O(n D)."""
-    least = 1e-9 * weight_sum
+    min_spread = 1e-9 * weight_sum
     for i in range(first, inputs.shape[0]):
         product = 0.0
         total = 0.0
@@ -308,7 +308,7 @@ def _dense_scores(stem, inputs, first, residual, weights, weight_sum, out):
             total += weights[d] * value
             square += weights[d] * value * value
         spread = square - total * total / weight_sum
-        out[i] = product * product / (least if spread < least else spread)
+        out[i] = product * product / (min_spread if spread < min_spread else spread)
 
 
 @jit
@@ -447,13 +447,13 @@ def packed_pairs(stems, groups, planes, totals, sums, steps, inverses, counts, s
 
 
 @jit
-def packed_scores(wholes, products, sums, steps, inverses, least, scores):
+def packed_scores(wholes, products, sums, steps, inverses, min_score, scores):
     """:func:`packed_pairs` from inner products, for scores that are high enough.
 
     ``products`` (a, r + 1, b) int32 are those of the stems, and of stems times
     residuals, with the bits of other columns, where b is a multiple of 64; ``wholes``
     (a, r + 1) int32 what they would be if all bits were set. Where 64 scores are below
-    ``least`` (r,) float32 they may become 0. O(a b r).
+    ``min_score`` (r,) float32 they may become 0. O(a b r).
     """
     n_samples = inverses.shape[0] - 1
     for a in range(products.shape[0]):
@@ -466,7 +466,7 @@ def packed_scores(wholes, products, sums, steps, inverses, least, scores):
             # exceeds the bound on all.
             bound = abs(rest) + (2.0 * MOST + abs(slope)) * n_samples
             room, near = np.float32(_ROUNDING * bound), np.float32(slope)
-            ratio = 4.0 * (1.0 - _ROUNDING) * (least[r] / step) ** 2 / n_samples
+            ratio = 4.0 * (1.0 - _ROUNDING) * (min_score[r] / step) ** 2 / n_samples
             ratio, base = np.float32(ratio), np.float32(rest)
             two, n_all = np.float32(2.0), np.float32(n_samples)
             for start in range(0, own.shape[0], 64):
@@ -531,36 +531,36 @@ def _sink(scores, pairs, start, size):
 
 
 @jit
-def keep_pairs(found, first, second, least, scores, pairs, size):
+def keep_pairs(found, first, second, min_score, scores, pairs, size):
     """Keep the best of some pairs, of equal ones those that come first.
 
     ``found`` (a, b) float32 scores pairs of inputs, from ``first`` and ``second`` on;
-    those that are no pair, and scores of 0 and below ``least``, are passed over.
+    those that are no pair, and scores of 0 and below ``min_score``, are passed over.
     ``scores`` (m,) float32 and ``pairs`` (m, 2) int32 are a heap of ``size`` entries,
     whose new size is returned. O(a b), and O(log m) for each that enters.
     """
-    most = scores.shape[0]
+    max_pairs = scores.shape[0]
     for k in range(found.shape[0]):
         i = first + k
         row = found[k]
         for start in range(0, row.shape[0], 64):
             stop = min(start + 64, row.shape[0])
-            if size == most and scores[0] > least:
-                least = scores[0]
+            if size == max_pairs and scores[0] > min_score:
+                min_score = scores[0]
             # An or of comparisons is many at once; a maximum is one after the other.
-            lowest, is_any = np.float32(max(least, _TINY)), False
+            lowest, is_any = np.float32(max(min_score, _TINY)), False
             for e in range(start, stop):
                 is_any |= row[e] >= lowest
             if not is_any:
                 continue
             for e in range(start, stop):
                 score, j = row[e], second + e
-                if j <= i or score < least or score <= 0:
+                if j <= i or score < min_score or score <= 0:
                     continue
-                if size < most:
+                if size < max_pairs:
                     scores[size], pairs[size, 0], pairs[size, 1] = score, i, j
                     size += 1
-                    if size == most:
+                    if size == max_pairs:
                         for root in range(size // 2 - 1, -1, -1):
                             _sink(scores, pairs, root, size)
                 elif _is_behind(scores[0], pairs[0, 0], pairs[0, 1], score, i, j):

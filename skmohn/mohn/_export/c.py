@@ -142,10 +142,10 @@ def _round_weights(formula: Formula, bits: int) -> _Integers:
     weights = [np.append(score.weights, score.intercept) for score in formula.scores]
     exact = [Fraction(w).denominator for w in np.concatenate(weights).tolist()]
     # Denominators of floats are powers of two.
-    shift, most = max(exact).bit_length() - 1, 2 ** (bits - 1) - 1
+    shift, max_code = max(exact).bit_length() - 1, 2 ** (bits - 1) - 1
     largest = max(math.fsum(map(abs, part.tolist())) for part in weights)
     shift = min(shift, bits - math.frexp(largest)[1])
-    while max(sum(map(abs, _scale(part, shift))) for part in weights) > most:
+    while max(sum(map(abs, _scale(part, shift))) for part in weights) > max_code:
         shift -= 1
     scaled = [_scale(part, shift) for part in weights]
     errors = [
@@ -183,10 +183,10 @@ def _describe(formula: Formula, integers: _Integers | None) -> list[str]:
     missing = "Other numbers" if integers is not None else "NaN and other categories"
     lines += [f"{missing} are missing values; other columns are not read."]
     if integers is not None:
-        most = f"{1.005 * integers.error:.3g}"  # rounded up
+        error = f"{1.005 * integers.error:.3g}"  # rounded up
         lines.append(
             f"Polynomials are integers over 2 to the power of {integers.shift}; no sum "
-            f"overflows, and errors by rounding are at most {most}."
+            f"overflows, and errors by rounding are at most {error}."
         )
     named = enumerate(map(_quote, formula.output_names))
     what = "Outputs" if formula.classes is None else "Classes"

@@ -88,12 +88,15 @@ def _find_joining(
         fit.data.weight @ scores,
         scores.T @ (fit.data.weight[:, None] * scores),
     )
-    found, least = list[int](), _SEARCH.min_information * information.diagonal()
+    found, min_information = (
+        list[int](),
+        _SEARCH.min_information * information.diagonal(),
+    )
     while len(found) < min(n_joining, len(terms)):
         # A square of the sum over one of squares: at most the number of rows.
         spread = np.maximum(squares.diagonal(), np.finfo(float).tiny)
         excess = criterion.excess(terms, sums**2 / spread)
-        excess[information.diagonal() <= least] = -np.inf
+        excess[information.diagonal() <= min_information] = -np.inf
         excess[found] = -np.inf
         best = int(np.argmax(excess))
         if excess[best] <= 0.0:
@@ -169,8 +172,8 @@ def _keep_high(
     scores: NDArray[np.float64], first: Term, criterion: TermCriterion
 ) -> tuple[list[Term], NDArray[np.float64]]:
     """Terms of high scores by their last two inputs, and the scores."""
-    least = _SEARCH.min_screened * criterion.thresholds[len(first) + 2]
-    index = np.nonzero(scores > least)
+    min_score = _SEARCH.min_screened * criterion.thresholds[len(first) + 2]
+    index = np.nonzero(scores > min_score)
     pairs = zip(*(part.tolist() for part in index), strict=True)
     return [(*first, *pair) for pair in pairs], scores[index]
 

@@ -105,9 +105,9 @@ def _even_prior(
             of_categoricals[k] = 1.0 - np.sum((counts / max(counts.sum(), 1e-300)) ** 2)
     variances = np.concatenate([of_inputs, of_categoricals])
     varies = variances > _ADDITIVE.rounding
-    least = _ADDITIVE.max_variance_fraction * variances[varies].min(initial=1.0)
+    threshold = _ADDITIVE.max_variance_fraction * variances[varies].min(initial=1.0)
     parts = np.zeros(len(variances))
-    parts[varies] = least / variances[varies]
+    parts[varies] = threshold / variances[varies]
     of_inputs, of_categoricals = np.split(parts, [len(of_inputs)])
     sizes = np.array(sizes_of(alphabets), dtype=int)
     rest = of_categoricals / np.maximum(sizes, 1)

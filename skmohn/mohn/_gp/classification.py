@@ -451,7 +451,7 @@ class MemberFit(NamedTuple):
                 self.alphabets,
                 start,
                 seed=self.seed,
-                least_noise=_CLASSES.min_noise,
+                min_noise_variance=_CLASSES.min_noise,
             ).prior
         posterior, leave_one_out = self._condition(prior)
         means = labels.leave_out(prior.noise_variance, *leave_one_out())

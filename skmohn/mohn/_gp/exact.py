@@ -279,8 +279,8 @@ def _precision_for(covariance: Covariance, sample: AggregatedData) -> type:
     # Rounding errors are like a random matrix, of which this is the norm.
     size = np.mean(covariance.own(sample.rows)) * math.sqrt(len(sample))
     error = np.finfo(np.float32).eps * size
-    least = np.min(sample.noise(covariance.prior))
-    return np.float32 if least >= _SINGLE.min_noise_ratio * error else np.float64
+    min_noise = np.min(sample.noise(covariance.prior))
+    return np.float32 if min_noise >= _SINGLE.min_noise_ratio * error else np.float64
 
 
 def _refine(

@@ -384,7 +384,7 @@ def maximize_evidence(
     tol: float = 1e-4,
     report: Callable[[float, Prior], bool] | None = None,
     *,
-    least_noise: float = PRIOR.min_noise_variance,
+    min_noise_variance: float = PRIOR.min_noise_variance,
     ends: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
     steps: Steps | None = None,
 ) -> EvidenceOptimum:
@@ -395,7 +395,7 @@ def maximize_evidence(
     # each.
     n_inputs, n_rates = len(start.ard_rates), len(start.to_logs()) - 3
     bounds = [_BOUNDS["rate"]] * n_rates + [_BOUNDS["scale"], _BOUNDS["linear"]]
-    lowest, highest = np.log([*bounds, (least_noise, np.inf)]).T
+    lowest, highest = np.log([*bounds, (min_noise_variance, np.inf)]).T
     alphabets = evidence.pairs.alphabets
     origin = np.clip(start.to_logs(), lowest, highest)
     if steps is None:
@@ -421,7 +421,7 @@ def maximize_evidence(
         slope = np.where(beyond, beyond, -pull - slope)
         return 0.5 * float(beyond @ beyond) - density - value, steps.gather(slope)
 
-    heights, least = [], tol * len(evidence.pairs.left)
+    heights, min_gain = [], tol * len(evidence.pairs.left)
 
     def callback(intermediate_result: OptimizeResult) -> None:
         heights.append(-float(intermediate_result.fun))
@@ -429,7 +429,7 @@ def maximize_evidence(
         if report is not None and report(heights[-1], prior):
             raise StopIteration
         # One step alone may be short because it has met the bound of the noise.
-        if len(heights) > 2 and heights[-1] - heights[-3] < least:
+        if len(heights) > 2 and heights[-1] - heights[-3] < min_gain:
             raise StopIteration
 
     found = minimize(
@@ -531,8 +531,8 @@ def learn_prior(
     max_iter: int = EVIDENCE_SEARCH.max_iter,
     seed: int = 0,
     report: Callable[[float, Prior], bool] | None = None,
-    least_noise: float = PRIOR.min_noise_variance,
-    most_rows: int = EVIDENCE_SEARCH.max_rows_second,
+    min_noise_variance: float = PRIOR.min_noise_variance,
+    max_rows: int = EVIDENCE_SEARCH.max_rows_second,
     first: EvidenceOptimum | None = None,
 ) -> EvidenceOptimum:
     """Learn the hyperparameters of maximum evidence."""
@@ -546,7 +546,7 @@ def learn_prior(
             prior,
             max_iter,
             report=report,
-            least_noise=least_noise,
+            min_noise_variance=min_noise_variance,
         )
     drawn = np.random.default_rng(seed).permutation(n_rows)
     if first is None:
@@ -555,11 +555,11 @@ def learn_prior(
             Evidence(sample.take(drawn[: EVIDENCE_SEARCH.max_rows_first]), alphabets),
             prior,
             max_iter,
-            least_noise=least_noise,
+            min_noise_variance=min_noise_variance,
         )
     part = sample
     if n_rows > EVIDENCE_SEARCH.max_rows_all:
-        part = sample.take(drawn[:most_rows])
+        part = sample.take(drawn[:max_rows])
         max_iter = min(max_iter, EVIDENCE_SEARCH.max_iter_second)
     is_cheap = (
         is_small
@@ -572,7 +572,7 @@ def learn_prior(
         first.prior,
         max_iter,
         report=report,
-        least_noise=least_noise,
+        min_noise_variance=min_noise_variance,
         steps=first.steps_for(len(part)),
     )
     n_evaluations = first.n_evaluations + second.n_evaluations

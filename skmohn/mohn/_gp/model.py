@@ -440,11 +440,11 @@ def _learn_prior(
     *search: Any,
 ) -> EvidenceOptimum:
     """Fit hyperparameters on as many rows as memory allows."""
-    most_rows = min(
+    max_rows = min(
         _INFERENCE.max_rows_learned,
         math.isqrt(int(memory_budget / _INFERENCE.n_bytes_per_pair)),
     )
-    return learn_prior(sample, alphabets, *search, most_rows=most_rows, first=first)
+    return learn_prior(sample, alphabets, *search, max_rows=max_rows, first=first)
 
 
 def _marginalize(
@@ -492,10 +492,10 @@ def _condition_drawn(
 
 
 def _draw(
-    sample: AggregatedData, shuffled: NDArray[np.intp], most: int
+    sample: AggregatedData, shuffled: NDArray[np.intp], max_rows: int
 ) -> AggregatedData:
     """Up to so many rows, in their order where these are all."""
-    return sample if len(sample) <= most else sample.take(shuffled[:most])
+    return sample if len(sample) <= max_rows else sample.take(shuffled[:max_rows])
 
 
 def _condition(
@@ -510,7 +510,7 @@ def _condition(
     """Condition on all rows, or on a part of them, by what `choose_inference` chose."""
     inference, n_inducing = choice
     if inference == "nystroem":
-        n_part = _most_exact(memory_budget)
+        n_part = _max_rows_exact(memory_budget)
         return _condition_many(covariance, sample, shuffled, n_part, n_inducing, seed)
     if inference == "hadamard":
         return inference, WalshPosterior.condition(covariance, sample), None
@@ -595,7 +595,7 @@ def choose_inducing(
     return n_inducing
 
 
-def _most_exact(memory_budget: float) -> int:
+def _max_rows_exact(memory_budget: float) -> int:
     """Rows of which a Cholesky factor can be had."""
     return min(
         _INFERENCE.max_rows_exact, math.isqrt(int(memory_budget / _exact_bytes(1)))
@@ -609,7 +609,7 @@ def _is_exact(n_rows: int, memory_budget: float, is_inverted: bool = False) -> b
             and _learned_bytes(n_rows) <= memory_budget
         )
     learned = _learned_bytes(min(n_rows, RESIDUALS.max_left_out))
-    return n_rows <= _most_exact(memory_budget) and learned <= memory_budget
+    return n_rows <= _max_rows_exact(memory_budget) and learned <= memory_budget
 
 
 def _exact_bytes(n_rows: int) -> float:

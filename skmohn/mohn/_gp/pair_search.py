@@ -78,7 +78,7 @@ def find_pairs(covariance: Covariance, sample: AggregatedData) -> Covariance:
 
 
 def _candidates(
-    covariance: Covariance, most_features: float
+    covariance: Covariance, max_features: float
 ) -> list[tuple[Member, Member]]:
     """Pairs of unordered categoricals, and of an input with one."""
     inputs = [Member(i) for i in range(len(covariance.prior.ard_rates))]
@@ -89,7 +89,7 @@ def _candidates(
     ]
     pairs = [*itertools.product(inputs, categoricals)]
     pairs += itertools.combinations(categoricals, 2)
-    return [(a, b) for a, b in pairs if max(a.size, 1) * b.size <= most_features]
+    return [(a, b) for a, b in pairs if max(a.size, 1) * b.size <= max_features]
 
 
 def _add_pair(
@@ -166,8 +166,8 @@ def _learn_variances(
     # Those of the search of all hyperparameters.
     densities = {0: PRIOR.log_signal_variance, -1: PRIOR.log_noise_variance}
     prior = covariance.prior
-    least = math.log(HYPERPRIOR.min_signal_variance)
-    bounds = [(least, PAIRS.max_log_variance)] * (len(parts) + 1)
+    min_log_variance = math.log(HYPERPRIOR.min_signal_variance)
+    bounds = [(min_log_variance, PAIRS.max_log_variance)] * (len(parts) + 1)
     pairs = [pair.variance for pair in covariance.pairs]
     start = [prior.signal_variance, prior.main_effect_variance, *pairs]
     start = np.clip(

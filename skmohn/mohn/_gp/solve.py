@@ -255,8 +255,8 @@ def _is_out_of_reach(
     def is_out(noise: str, strong_terms: bool) -> bool:
         """Whether it is by a model that is dropped before the next is made."""
         model = fit(noise=noise, strong_terms=strong_terms, at_most=-math.inf)
-        most = at_most + _GP_CHOICE.max_length_per_row * model.n_observed
-        return model.description_length() - density > most
+        max_length = at_most + _GP_CHOICE.max_length_per_row * model.n_observed
+        return model.description_length() - density > max_length
 
     return is_out("constant", False) and is_out(noise, True)
 

@@ -72,7 +72,7 @@ def screen(
     inputs: NDArray[np.float64],
     vector: NDArray[np.float64],
     order: int,
-    most: int,
+    n_terms: int,
     groups: NDArray[np.intp] | None = None,
 ) -> list[Term]:
     """Find the sets of one order whose parities best match a vector."""
@@ -80,7 +80,7 @@ def screen(
     n_inputs = inputs.shape[1]
     if order == 1:
         sums = np.abs(inputs.T @ vector)
-        return [(int(i),) for i in np.argsort(-sums)[:most]]
+        return [(int(i),) for i in np.argsort(-sums)[:n_terms]]
     groups = np.arange(n_inputs) if groups is None else groups
     sums, terms = [], []
     for stem in combinations(range(n_inputs), order - 2):
@@ -93,10 +93,10 @@ def screen(
         products = after.T @ (after * (vector * parity(inputs, stem))[:, None])
         i, j = np.nonzero(groups[first:, None] < groups[first:])
         found = np.abs(products[i, j])
-        best = np.argsort(-found)[:most]
+        best = np.argsort(-found)[:n_terms]
         sums.extend(found[best].tolist())
         terms.extend((*stem, int(i[k]) + first, int(j[k]) + first) for k in best)
-    return [terms[k] for k in np.argsort(-np.array(sums))[:most]]
+    return [terms[k] for k in np.argsort(-np.array(sums))[:n_terms]]
 
 
 def find_strong_terms(

@@ -163,8 +163,8 @@ def choose_scale(
                 contenders.append(Logarithm())
             others += [part.learn_again(transform, trial) for transform in contenders]
     if is_open:
-        least = best.evidence + TRANSFORMS.min_gain
-        others = [other for other in others if other.evidence > least]
+        min_evidence = best.evidence + TRANSFORMS.min_gain
+        others = [other for other in others if other.evidence > min_evidence]
     if is_open and others:
         compared = _Part.draw(*data, TRANSFORMS.max_rows_compared)
         best = _likeliest_accurate(best, others, part, compared)
@@ -221,9 +221,9 @@ def _likeliest_accurate(
     # reproduce a large target. Where one row has a large fraction of the sum of
     # squares, a trial that seems to cost accuracy is taken if its error in refitted
     # folds is clearly smaller, since such a row has most of that, too.
-    most, error_of_refits = TRANSFORMS.max_error_ratio * compared.error(own), None
+    max_error, error_of_refits = TRANSFORMS.max_error_ratio * compared.error(own), None
     for other in sorted(others, key=attrgetter("evidence"), reverse=True):
-        if compared.error(other) <= most:
+        if compared.error(other) <= max_error:
             return other
         if part.largest_fraction() <= TRANSFORMS.max_row_fraction:
             continue

@@ -129,10 +129,10 @@ class ActiveSet:
         spare = max(self.design.weight_sum - len(self), 1.0)
         return self.rms * np.sqrt(self.design.weight_sum / spare)
 
-    def standard_errors(self, least_noise: float = 0.0) -> NDArray[np.float64]:
+    def standard_errors(self, min_noise_std: float = 0.0) -> NDArray[np.float64]:
         """Standard errors of ``coef``, with noise of at least `least_noise`."""
         inverse, _ = lapack.dtrtri(self.factor, lower=1)
-        noise = max(self.noise, least_noise)
+        noise = max(self.noise, min_noise_std)
         return noise * np.sqrt(np.einsum("ij,ij->j", inverse, inverse))
 
 

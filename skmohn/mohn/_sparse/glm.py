@@ -175,8 +175,8 @@ def fit_glm(
             response, known, columns, C if is_adjusted else None
         )
         mode = fit_weights(columns, response, dispersion, C, mode)
-        least = response.dispersion_range()[0]
-        change = np.log(max(dispersion, least) / max(before, least))
+        min_dispersion = response.dispersion_range()[0]
+        change = np.log(max(dispersion, min_dispersion) / max(before, min_dispersion))
         if abs(change) < _GLM.min_change:
             break
     return mode, dispersion

@@ -127,8 +127,8 @@ def _find_collinear_sets(
     if len(term) == 1:
         found = {(j,): correlation for j, correlation in alike[term[0]].items()}
         return _closest_first(found)[:MAX_LISTED]
-    most = int(_COLLINEAR.max_products ** (1.0 / len(term)) + 1e-9)
-    choices = [[i, *list(alike[i])[: most - 1]] for i in term]
+    max_alike = int(_COLLINEAR.max_products ** (1.0 / len(term)) + 1e-9)
+    choices = [[i, *list(alike[i])[: max_alike - 1]] for i in term]
     sets = {tuple(sorted(chosen)) for chosen in product(*choices)}
     # Equal members would leave a smaller set.
     sets = sorted(s for s in sets - {term} if len(set(s)) == len(s))

@@ -208,14 +208,14 @@ def describe(
     noise = rms(residual, design.weights)
     noise *= math.sqrt(design.weight_sum / max(spare, 1.0))
     # A search among many models can leave small residuals by chance.
-    least = math.sqrt(rounding_variance(y)) if searched else 0.0
-    noise = max(noise, least)
+    rounding_std = math.sqrt(rounding_variance(y)) if searched else 0.0
+    noise = max(noise, rounding_std)
     errors = np.full(len(graph.terms), np.nan)
     if reason == "exact":
         errors, noise = np.zeros(len(errors)), 0.0
     elif ols and spare > 0 and len(errors):
         model = ActiveSet.of(design, y, list(graph.terms))
-        known = dict(zip(model.terms, model.standard_errors(least), strict=True))
+        known = dict(zip(model.terms, model.standard_errors(rounding_std), strict=True))
         errors = np.array([known.get(term, np.nan) for term in graph.terms])
     return FitResult.of_weights(
         graph,

@@ -64,7 +64,7 @@ class LogisticControl:
 
     max_order: int  # largest number of inputs in a product
     # Most products beside those that the search begins with, or infinite.
-    most: float
+    max_weights: float
     work_budget: float  # nanoseconds, from counts, for screening orders three and up
     # (n_inputs,); inputs of one group are the categories of a categorical: no product
     # has two of them.
@@ -155,7 +155,7 @@ class ScorePath(ABC):
             self._is_thorough |= size == sizes[-1]
             # Joined products of two variants may exceed the size; models are compared
             # by their position on the path.
-            batch = min(max(size - n_found, 1), self.control.most - n_found)
+            batch = min(max(size - n_found, 1), self.control.max_weights - n_found)
             added, ratio = yield from self._look(batch)
             if not added:
                 self.is_full = True
@@ -164,7 +164,7 @@ class ScorePath(ABC):
             self.ratios.append(ratio)
             self.columns = np.hstack([self.columns, self._columns(added)])
             self._learn()
-            self.is_full = n_found + len(added) >= self.control.most
+            self.is_full = n_found + len(added) >= self.control.max_weights
 
     def model(self, position: int) -> list[Term]:
         """Products of one model; a path that ended early keeps its last one."""
@@ -207,13 +207,13 @@ class ScorePath(ABC):
         found += self.frontier.screen_children(residuals.T, self.terms, size)
         chosen, ratio = self._select(found, residuals, spreads, batch)
         if ratio < LOGISTIC_SEARCH.min_ratio_significant:
-            least = max(ratio, SCREENING.min_ratio)
+            min_gain = max(ratio, SCREENING.min_ratio)
             raised = self.frontier.raise_order(
                 residuals.T, self._error(), size, terms=self.terms
             )
             for order, found in raised:
                 higher = self._select(found, residuals, spreads, batch)
-                if higher[1] > least:
+                if higher[1] > min_gain:
                     self.frontier.has_given(order)
                     return higher
         return chosen, ratio
@@ -257,15 +257,15 @@ class ScorePath(ABC):
             np.maximum(np.linalg.norm(part, axis=0), 1e-12)
             for part in (columns, self.columns)
         )
-        chosen, least = [], 0.0
+        chosen, min_gain = [], 0.0
         for j in np.argsort(-gains, kind="stable"):
-            if len(chosen) == batch or not gains[j] > least:
+            if len(chosen) == batch or not gains[j] > min_gain:
                 break
             cosines = np.abs(columns[:, j] @ self.columns) / (lengths[j] * known)
             if np.any(cosines > LOGISTIC_SEARCH.max_cosine_rounding):
                 continue
             # The best that the model lacks.
-            least = least or SCREENING.min_score_fraction * gains[j]
+            min_gain = min_gain or SCREENING.min_score_fraction * gains[j]
             alike = np.abs(columns[:, chosen].T @ columns[:, j])
             if not np.any(
                 alike > LOGISTIC_SEARCH.max_cosine * lengths[chosen] * lengths[j]

@@ -103,16 +103,17 @@ def choose_products(
     samples: TrainingData,
     settings: FitSettings,
     start: Sequence[Term],
-    most: float,
+    max_weights: float,
     report: Callable[[dict[str, Any], list[Term]], bool],
 ) -> tuple[SelectedModel, list[dict[str, Any]]]:
     """Search for products and choose their number."""
-    # `start` are products of all models, `most` those beside them at most, or infinite.
+    # `start` are products of all models, with at most `max_weights` beside them, or as
+    # many as there are where that is infinite.
     # A path has at most `max_iter` models after the first; the columns on all paths
     # take at most `memory_budget` bytes. `report` is called after each model with a
     # record and its products; True ends the search. Returned are what was selected,
     # and the coverage of the search.
-    control = _control(samples, settings, start, most)
+    control = _control(samples, settings, start, max_weights)
     n_jobs, watch = settings.n_jobs, settings.watch
     design = make_design(samples.inputs)
     pair_cache = PairCache(design, n_jobs, watch) if samples.is_wide else None
@@ -123,7 +124,9 @@ def choose_products(
         LOGISTIC_SELECTION.max_weights_fraction * path.n_observations(),
         room - len(control.start),
     )
-    sizes = _sizes_up_to(int(min(control.most, max(longest, 1))))[: settings.max_iter]
+    sizes = _sizes_up_to(int(min(control.max_weights, max(longest, 1))))[
+        : settings.max_iter
+    ]
     parts = [_fold(design, samples, control, *fold, pair_cache) for fold in folds]
     # Log densities, unlike probabilities, have no end.
     min_loss = -np.inf if samples.classes is None else LOGISTIC_SELECTION.min_loss
@@ -168,13 +171,16 @@ def choose_products(
 
 
 def _control(
-    samples: TrainingData, settings: FitSettings, start: Sequence[Term], most: float
+    samples: TrainingData,
+    settings: FitSettings,
+    start: Sequence[Term],
+    max_weights: float,
 ) -> LogisticControl:
     """Limits of a search, by the settings and columns of a fit."""
     n_categoricals = samples.term_names.n_categoricals
     return LogisticControl(
         max_order=min(settings.max_order or n_categoricals, n_categoricals),
-        most=most,
+        max_weights=max_weights,
         work_budget=settings.work_budget,
         groups=samples.term_names.groups,
         start=tuple(start),
@@ -324,8 +330,8 @@ def _losses_of(
             for t in LOGISTIC_SELECTION.temperatures
         ]
     )
-    least = np.average(losses, axis=2, weights=weights).min(axis=1)
-    return np.maximum(losses[least.argmin()], min_loss), weights
+    smallest = np.average(losses, axis=2, weights=weights).min(axis=1)
+    return np.maximum(losses[smallest.argmin()], min_loss), weights
 
 
 def _judge(
@@ -374,11 +380,14 @@ def _settle(
     return selection, with_kept(path.frontier.coverage(), terms)
 
 
-def _sizes_up_to(most: int) -> list[int]:
+def _sizes_up_to(max_weights: int) -> list[int]:
     """Sizes of the models on a path, from 1 on."""
     sizes = [0]
-    while sizes[-1] < most:
+    while sizes[-1] < max_weights:
         sizes.append(
-            min(max(sizes[-1] + 1, int(LOGISTIC_SELECTION.growth * sizes[-1])), most)
+            min(
+                max(sizes[-1] + 1, int(LOGISTIC_SELECTION.growth * sizes[-1])),
+                max_weights,
+            )
         )
     return sizes[1:]

@@ -86,11 +86,11 @@ class MixturePrior:
         largest = max(np.abs(pseudo_data).max(), np.finfo(float).tiny)
         # Weights below the noise are not identifiable: with components there the slab
         # would learn the noise instead.
-        least = min(noise, 0.5 * largest)
+        smallest = min(noise, 0.5 * largest)
         steps = np.expm1(
             np.linspace(0.0, _MESSAGES.magnitude_stretch, _MESSAGES.n_magnitudes)
         )
-        grid = np.append(0.0, least + (largest - least) * steps / steps[-1])
+        grid = np.append(0.0, smallest + (largest - smallest) * steps / steps[-1])
         if self.grid is not None:
             self._move_to(grid)
         self.grid = grid
@@ -308,7 +308,7 @@ def infer_structure(
     n_lowest = sum(math.comb(n, order) for order in range(1, base + 1))
     if n_lowest > room:
         return None
-    lowest = _lowest_sets(n, base)
+    lowest = _first_sets(n, base)
     higher = _extensions(terms, n, base, max_order)[: int(room) - n_lowest]
     classes = _classes(lowest, higher, terms, heredity)
     first, group = _merge(lowest, classes, design.first_equal)
@@ -328,7 +328,7 @@ def infer_structure(
     return [next(lower) if j < n_lowest else higher[j - n_lowest] for j in likely]
 
 
-def _lowest_sets(n_features: int, base: int) -> NDArray[np.int32]:
+def _first_sets(n_features: int, base: int) -> NDArray[np.int32]:
     """All sets up to an order; shorter ones are padded with -1 in front."""
     blocks = []
     for order in range(1, base + 1):

@@ -125,8 +125,8 @@ class SparseModel(Model):
         gram = design.gram(columns, columns)
         standard, _, scale = standardize(y, design.weights)
         target = design.project(columns, standard)
-        least_noise = max(PRIOR.min_noise_variance, rounding_variance(standard))
-        spread, noise, evidence = _maximize_evidence(gram, target, least_noise)
+        min_noise_variance = max(PRIOR.min_noise_variance, rounding_variance(standard))
+        spread, noise, evidence = _maximize_evidence(gram, target, min_noise_variance)
         precision = gram / noise
         own = np.full(len(gram), 1.0 / spread)
         own[0] = 1.0 / PRIOR.constant_variance
@@ -348,7 +348,7 @@ def _are_whole(weights: NDArray[np.float64]) -> bool:
 
 
 def _maximize_evidence(
-    gram: NDArray[np.float64], target: NDArray[np.float64], least_noise: float
+    gram: NDArray[np.float64], target: NDArray[np.float64], min_noise_variance: float
 ) -> tuple[float, float, float]:
     """Variances of weights and noise of maximum evidence, and the log density there."""
     # `gram` has the inner products of the columns, the constant first, `target` theirs
@@ -370,11 +370,11 @@ def _maximize_evidence(
         return -0.5 * (square + volume)
 
     fitted = np.linalg.lstsq(gram, target, rcond=None)[0]
-    left = max(1.0 - float(fitted @ target) / n, least_noise)
+    left = max(1.0 - float(fitted @ target) / n, min_noise_variance)
     start = np.log([np.mean(fitted[1:] ** 2) if len(values) else 1.0, left])
     bounds = (
         _NOISE_SEARCH.log_variance_bounds,
-        (math.log(least_noise), _NOISE_SEARCH.max_log_noise),
+        (math.log(min_noise_variance), _NOISE_SEARCH.max_log_noise),
     )
     found = minimize(
         lambda logs: -log_density(*np.exp(logs)),

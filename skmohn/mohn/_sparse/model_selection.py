@@ -110,7 +110,9 @@ class RegularizationPath:
             return
         start = self.terms[-1] if self.terms else ()
         search = Pursuit(*self.data, self.control, start=start, pairs=self.pairs)
-        search.most = max(1, int(PATH.max_weights_fraction * search.design.weight_sum))
+        search.max_weights = max(
+            1, int(PATH.max_weights_fraction * search.design.weight_sum)
+        )
         for bar in bars:
             # Terms within chance are searched for among the cached pairs, and among all
             # at the end of a stage, unless lower bars only fit noise.
@@ -119,7 +121,7 @@ class RegularizationPath:
             self.terms.append(terms)
             if self.validation is not None:
                 self.errors.append(self._squared_errors(search.model))
-            self.is_full = len(search.model) >= search.most or search.is_exact()
+            self.is_full = len(search.model) >= search.max_weights or search.is_exact()
             if self.is_full:
                 break
 

@@ -165,7 +165,7 @@ class _Search:
         self.intercept = self.moments.target_mean
         spread = np.sqrt(self.moments.target_square / self.moments.weight_sum)
         self.exact_rmse = exact_error(y, spread)
-        self.least_rmse = np.sqrt(rounding_variance(y))
+        self.min_rmse = np.sqrt(rounding_variance(y))
         self.noise = spread
         self.best_score = np.inf
         self.best_iteration = self.forgotten_iteration = 0
@@ -326,7 +326,7 @@ class _Search:
         if not self.remove_zeros:
             # The lasso shrinks its weights: least squares is tested.
             tested = ols(self.moments).coef if self.rule == "lasso" else self.coef
-            self._keep(np.abs(tested) > self._least_significant(tested))
+            self._keep(np.abs(tested) > self._min_significant(tested))
 
     def _keep(self, mask: NDArray[np.bool_]) -> None:
         index = np.flatnonzero(mask)
@@ -335,7 +335,7 @@ class _Search:
         self.terms = [self.terms[j] for j in index]
         self.coef = self.coef[index]
 
-    def _least_significant(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _min_significant(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
         """Critical size of each weight in the t-test ([S1] Eq 15)."""
         control = self.control
         level = control.p_critical * control.p_decay ** (self.iteration - 1)
@@ -402,7 +402,7 @@ class _Search:
                 # log C(possible, n); numbers of sets may exceed the range of a float.
                 size = float(min(possible, 10**300))
                 price -= 2.0 * (betaln(size - n + 1.0, n + 1.0) + np.log(size + 1.0))
-        rmse = max(rmse, self.least_rmse, _TINY)
+        rmse = max(rmse, self.min_rmse, _TINY)
         return 2.0 * np.log(rmse) + price / self.n_effective
 
     def _finish(self, coef: NDArray[np.float64]) -> bool:

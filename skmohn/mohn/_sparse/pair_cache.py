@@ -25,7 +25,7 @@ class _Scan(NamedTuple):
 
     residual: np.ndarray  # (n_samples,); as it was compared with pairs
     pairs: np.ndarray  # (n_kept, 2)
-    least: float  # bound on the scores of all other pairs
+    floor: float  # bound on the scores of all other pairs
 
 
 class PairCache:
@@ -72,7 +72,7 @@ class PairCache:
             )
         for residual, (view, _), kept in zip(residuals, waiting, found, strict=True):
             rounded = self.design.round(residual)[view.rows]
-            view.receive(_Scan(rounded, kept.pairs, kept.least))
+            view.receive(_Scan(rounded, kept.pairs, kept.floor))
         self.n_passes += 1
 
 
@@ -138,7 +138,7 @@ class PairCacheView:
         rounded = self._compared(residual)
         return min(
             (
-                scan.least + self._length(scan.residual - rounded)
+                scan.floor + self._length(scan.residual - rounded)
                 for scan in self._near(residual)
                 if any(scan is own for own in self._scans)
             ),

@@ -117,7 +117,7 @@ class Pursuit:
             design, control.max_order, control.work_budget, control.max_screened, pairs
         )
         self.variant_pairs = VariantPairs.of(design)
-        self.most = int(PURSUIT.max_weights_fraction * design.weight_sum)
+        self.max_weights = int(PURSUIT.max_weights_fraction * design.weight_sum)
         self.bar = 1.0
         self.is_thorough = True
         self.round = 0
@@ -131,7 +131,7 @@ class Pursuit:
         self._scored: tuple[list[Term], Any] = [], None
         self._joined: dict[int, Any] = {}
         start = [term for term in start if term]
-        start = start[: max(self.most - len(self.model), 0)]
+        start = start[: max(self.max_weights - len(self.model), 0)]
         if start:
             self.model.add(start)
             self.model.solve()
@@ -198,7 +198,7 @@ class Pursuit:
 
     def is_exact(self) -> bool:
         """Whether the model explains the target up to rounding."""
-        return self.model.rms <= self.tolerance and len(self.model) <= self.most
+        return self.model.rms <= self.tolerance and len(self.model) <= self.max_weights
 
     def _drop_zeros(self) -> None:
         coef = np.abs(self.model.coef)
@@ -236,8 +236,8 @@ class Pursuit:
         """Whether a pair that is not cached may be significant."""
         if not self._batch():
             return False
-        least = self.bar * self._thresholds([(0, 1)], set())[0] * self.model.noise
-        return pairs.bound(self.model.residual) > least
+        min_score = self.bar * self._thresholds([(0, 1)], set())[0] * self.model.noise
+        return pairs.bound(self.model.residual) > min_score
 
     def _propose(self) -> list[Term]:
         """Weights whose scores exceed the bar."""
@@ -278,7 +278,7 @@ class Pursuit:
     def _batch(self) -> int:
         """Most weights that one round may add."""
         wanted = np.clip(int(self.design.weight_sum / 8), 8, PURSUIT.max_batch)
-        return max(min(int(wanted), self.most - len(self.model)), 0)
+        return max(min(int(wanted), self.max_weights - len(self.model)), 0)
 
     def _select(self, found: Iterable[Term], batch: int) -> list[Term]:
         """Score candidates exactly; keep those above the bar and near the best."""
@@ -376,14 +376,14 @@ class Pursuit:
         while len(self.model) > 1 and not self.is_exact():
             present = set(self.model.terms)
             chance = self._thresholds(self.model.terms, present)
-            least = self.bar * chance
+            min_ratio = self.bar * chance
             if not strict:
-                least = np.minimum(PURSUIT.max_prune_ratio, 0.8 * least)
+                min_ratio = np.minimum(PURSUIT.max_prune_ratio, 0.8 * min_ratio)
             errors = self.model.standard_errors()
-            weak = np.abs(self.model.coef) < least * errors
+            weak = np.abs(self.model.coef) < min_ratio * errors
             if self.variant_pairs is not None:
                 ratios, is_spare = self.variant_pairs.joint_ratios(self.model, errors)
-                weak = is_spare | (weak & (ratios * chance < least))
+                weak = is_spare | (weak & (ratios * chance < min_ratio))
             weak[: self.model.n_fixed] = False
             if not weak.any():
                 break
@@ -396,12 +396,12 @@ class Pursuit:
 
     # ----------------------------------------------------------------- remedies
 
-    def _raise_order(self, most_work: float) -> Generator[float, None, bool]:
+    def _raise_order(self, max_work: float) -> Generator[float, None, bool]:
         """Screen the next order in full, within the budget; add significant weights."""
         # Costs are yielded; returned is whether anything was added.
         batch, model = self._batch(), self.model
         raised = self.frontier.raise_order(
-            [model.residual], model.rms, batch, most_work, model.terms
+            [model.residual], model.rms, batch, max_work, model.terms
         )
         for order, found in raised:
             bar, self.bar = self.bar, SCREENING.min_ratio
@@ -432,7 +432,7 @@ class Pursuit:
         )
         self.is_too_wide = likely is None
         # No model has more, and sets that extend two of them become candidates next.
-        likely = (likely or [])[: self.most - 1]
+        likely = (likely or [])[: self.max_weights - 1]
         self.passes += 1
         if not likely or self.likely == set(likely):
             self.passes = PURSUIT.max_amp_runs

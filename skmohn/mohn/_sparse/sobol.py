@@ -106,8 +106,8 @@ def _is_expanded(terms: Sequence[Term], means: NDArray[np.float64]) -> bool:
     """Whether the subsets of the products are few, beside pairs of the products."""
     moved = [[i for i in term if means[i]] for term in terms]
     all_of_them = len(set(chain.from_iterable(moved)))
-    most = sum(2.0 ** min(len(term), _MAX_EXPONENT) for term in moved)
-    n_subsets = min(most, 2.0 ** min(all_of_them, _MAX_EXPONENT))
+    max_subsets = sum(2.0 ** min(len(term), _MAX_EXPONENT) for term in moved)
+    n_subsets = min(max_subsets, 2.0 ** min(all_of_them, _MAX_EXPONENT))
     n_updates = len(set(chain.from_iterable(terms))) * len(terms) ** 2
     as_fast = _SOBOL.n_easy_subsets + n_updates / _SOBOL.updates_per_subset
     return n_subsets <= min(as_fast, _SOBOL.max_subsets)

@@ -331,15 +331,15 @@ def _from_least_squares(
     if reason == "exact":
         zeros = np.zeros(len(graph.weights))
         return FitResult.of_weights(graph, zeros, 0.0, EXACT, coverage, is_exact=True)
-    least = math.sqrt(rounding_variance(model.y))
-    errors = dict(zip(model.terms, model.standard_errors(least), strict=True))
+    rounding_std = math.sqrt(rounding_variance(model.y))
+    errors = dict(zip(model.terms, model.standard_errors(rounding_std), strict=True))
     errors = np.array([errors[term] for term in graph.terms])
     if len(model) >= model.design.weight_sum:
         errors = np.full(len(errors), np.nan)
     return FitResult.of_weights(
         graph,
         errors,
-        max(model.noise, least),
+        max(model.noise, rounding_std),
         REASONS[reason],
         coverage,
         warning,

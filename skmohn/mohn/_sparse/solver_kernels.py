@@ -148,14 +148,14 @@ def delta_epoch(
     indptr,
     members,
     learning_rate,
-    most,
+    max_rate,
     coef,
     intercept,
     products,
 ):
     """Correct the coefficients after each row once, in the order of ``rows``.
 
-    A step is ``learning_rate`` times the row's weight, but no longer than ``most``.
+    A step is ``learning_rate`` times the row's weight, but no longer than ``max_rate``.
 
     ``inputs`` (D, n) float64, ``y`` and ``weights`` (D,), ``rows`` integer row
     numbers, sets in compressed form ``indptr, members``, ``coef`` (p,) and
@@ -178,7 +178,7 @@ def delta_epoch(
         if not np.isfinite(squares):
             return squares
         rate = learning_rate * weights[d]
-        step = (most if most < rate else rate) * error
+        step = (max_rate if max_rate < rate else rate) * error
         intercept[0] += step
         for j in range(coef.shape[0]):
             coef[j] += step * products[j]

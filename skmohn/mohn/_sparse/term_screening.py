@@ -123,7 +123,7 @@ class TermScreening:
         residuals: Residuals,
         error: float,
         size: int,
-        most_work: float = math.inf,
+        max_work: float = math.inf,
         terms: Sequence[Term] = (),
     ) -> Iterator[tuple[int, list[Term]]]:
         """Screen the next orders in full, within the budget; yield the best sets."""
@@ -134,16 +134,16 @@ class TermScreening:
         # bounds the cost of all these orders, beside the budget.
         if not size:
             return
-        most = how_many_to_keep(self.design, fewest=1)
+        most = how_many_to_keep(self.design, min_kept=1)
         for order in range(BASE_ORDER + 1, self.max_screened + 1):
             work = self.design.screening_cost(order) * len(residuals)
             is_due = error <= SCREENING.max_error_ratio * self.screened.get(
                 order, math.inf
             )
-            is_paid = work <= min(most_work, self.work_left)
+            is_paid = work <= min(max_work, self.work_left)
             if is_due and is_paid:
                 self.work_left -= work
-                most_work -= work
+                max_work -= work
                 self.screened[order] = error
                 if work <= self.work_left or most <= size:
                     # It can be screened again, or its sets take too much room.
@@ -151,7 +151,7 @@ class TermScreening:
                     continue
                 self._keep(order, self._screen(residuals, order, most))
             elif is_due and order == BASE_ORDER + 1 and work > self.work_left:
-                inputs = self._to_hold(terms, error, len(residuals), most_work)
+                inputs = self._to_hold(terms, error, len(residuals), max_work)
                 few = max(min(size, most // max(len(inputs), 1)), 1)
                 self._keep(order, self._screen_holding(residuals, inputs, few))
             if order in self._kept:
@@ -186,7 +186,7 @@ class TermScreening:
         return coverage
 
     def _to_hold(
-        self, terms: Sequence[Term], error: float, n_residuals: int, most_work: float
+        self, terms: Sequence[Term], error: float, n_residuals: int, max_work: float
     ) -> list[int]:
         """Inputs whose extensions by pairs are due and within the budget."""
         due = [
@@ -196,7 +196,7 @@ class TermScreening:
             and error <= SCREENING.max_error_ratio * self.held.get(term[0], math.inf)
         ]
         cost = SCREENING.work_of_held * self.design.screening_cost(2) * n_residuals
-        due = due[: int(min(len(due), min(most_work, self.work_left) / cost))]
+        due = due[: int(min(len(due), min(max_work, self.work_left) / cost))]
         self.work_left -= cost * len(due)
         self.held.update(dict.fromkeys(due, error))
         return due

@@ -99,7 +99,7 @@ class VariantPairs:
         found: list[Term],
         ratios: NDArray[np.float64],
         terms: Sequence[Term],
-        least: float,
+        min_ratio: float,
         moments: Weigh,
         may_enter: Callable[[Term], bool] | None = None,
         known: dict[int, Any] | None = None,
@@ -107,17 +107,17 @@ class VariantPairs:
         """Replace products of one pair by the best subset; return subsets, ratios."""
         # `ratios` are the scores of the candidates `found` relative to chance. Pairs of
         # variants in the model's `terms` are not joined, nor those below the ratio
-        # `least`, nor products that may not enter. `known` caches subsets between calls
-        # that differ only in `found` and `least`.
+        # `min_ratio`, nor products that may not enter. `known` caches subsets between
+        # calls that differ only in `found` and `min_ratio`.
         keys, ratios = self._keys(found), np.asarray(ratios)
         is_open = (keys >= 0) & ~np.isin(keys, self._keys(terms))
         pairs, owners = np.unique(keys[is_open], return_inverse=True)
-        squares, most = ratios[is_open] ** 2, np.zeros(len(pairs))
-        np.maximum.at(most, owners, squares)
+        squares, best = ratios[is_open] ** 2, np.zeros(len(pairs))
+        np.maximum.at(best, owners, squares)
         # Of four products that are significant together one explains a quarter or more.
-        enough = least**2 * self.bars[-1] / (_N_PRODUCTS * self.bars[0])
+        enough = min_ratio**2 * self.bars[-1] / (_N_PRODUCTS * self.bars[0])
         ranked = np.argsort(-np.bincount(owners, squares), kind="stable")
-        joined = pairs[ranked[most[ranked] >= enough][: VARIANTS.max_pairs]].tolist()
+        joined = pairs[ranked[best[ranked] >= enough][: VARIANTS.max_pairs]].tolist()
         if may_enter is None:
             may_enter = bool
         known = {} if known is None else known

@@ -83,7 +83,7 @@ def fit_spike_slab(
     max_order: int,
     starts: Sequence[Start] = STARTS,
     seed: int = 0,
-    most_work: float = math.inf,
+    max_work: float = math.inf,
 ) -> SpikeSlabModel | None:
     """Learn the posterior of all sets up to an order; None if all runs diverge."""
     # By message passing from `starts`, averaged by their evidence; where the columns of
@@ -94,7 +94,10 @@ def fit_spike_slab(
     sample = _Standard.of(inputs, y, sample_weight, max_order)
     tick()
     vamp = Vamp(
-        sample.spectrum, sample.observed, sample.candidates.classes, sample.least_noise
+        sample.spectrum,
+        sample.observed,
+        sample.candidates.classes,
+        sample.min_noise_variance,
     )
     classes = sample.candidates.classes
     charge = partial(_charge, classes, sample.n_observed)
@@ -104,7 +107,7 @@ def fit_spike_slab(
         return None
     _, state, evidence = runs[0]
     precision, log_occam_factor = float(state.precision[0]), charge(state)
-    found = _sample_collinear(vamp, state, sample.n_observed, most_work, seed)
+    found = _sample_collinear(vamp, state, sample.n_observed, max_work, seed)
     if found is None:
         found = average_runs(sample.mean_of, runs)
     data = sample.data_of(found.mean, precision, found.noise)
@@ -115,11 +118,11 @@ def fit_spike_slab(
 
 
 def _sample_collinear(
-    vamp: Vamp, state: State, n_observed: float, most_work: float, seed: int
+    vamp: Vamp, state: State, n_observed: float, max_work: float, seed: int
 ) -> WeightMarginals | None:
     """Sample weights; None if no likely column is collinear, or it takes too long."""
     inclusion = state.inclusion[:, 0]
-    n_rounds = count_rounds(inclusion, most_work)
+    n_rounds = count_rounds(inclusion, max_work)
     if not n_rounds:
         return None
     is_collinear = find_collinear(vamp, inclusion)
@@ -134,11 +137,11 @@ def starts_for(starts: Sequence[Start], n_sets: int, n_observed: float) -> list[
     among = min(1.0, SPIKE_SLAB.max_sets_per_row * n_observed / n_sets)
     starts = [start._replace(inclusion=among * start.inclusion) for start in starts]
     # With few sets, starts that expect hardly any weight are redundant.
-    least = min(
+    min_inclusion = min(
         SPIKE_SLAB.min_expected_weights / n_sets,
         max(start.inclusion for start in starts),
     )
-    return [start for start in starts if start.inclusion >= least]
+    return [start for start in starts if start.inclusion >= min_inclusion]
 
 
 def fit_additive(
@@ -159,7 +162,7 @@ def fit_additive(
         observed.along,
         observed.others,
         sample.n_observed - 1.0,
-        sample.least_noise,
+        sample.min_noise_variance,
     )
     noise, variance = found.noise, np.array([found.signal / n_terms])
     prior = SpikeSlab(*np.array([[1.0], variance, [0.0]]))
@@ -185,7 +188,7 @@ class _Standard(NamedTuple):
     observed: Observed
     n_observed: float  # number of observations
     weight_sum: float
-    least_noise: float
+    min_noise_variance: float
     center: float  # of the target
     scale: float  # of the target
     n_inputs: int

@@ -289,8 +289,10 @@ class SpikeSlabModel(Model):
         # Those of `find_discoveries`; for an additive model, those that are
         # significant, as of other models of all weights.
         inclusion, stds = self.beliefs
-        graph, most = self.polynomial, max_order or math.inf
-        is_allowed = np.array([len(term) <= most for term in graph.terms], dtype=bool)
+        graph, highest = self.polynomial, max_order or math.inf
+        is_allowed = np.array(
+            [len(term) <= highest for term in graph.terms], dtype=bool
+        )
         if self.is_additive:
             is_listed = self._significant & is_allowed
         else:

@@ -36,10 +36,10 @@ class NormalPosterior:
         """Effective number of weights."""
         return float(np.sum(1.0 - self._known))
 
-    def root(self, most: int) -> NDArray[np.float64]:
+    def root(self, max_weights: int) -> NDArray[np.float64]:
         """Square root of the covariance of the weights."""
-        # Of more than `most` weights: their standard deviations instead.
-        if len(self.mean) > most:
+        # Of more than `max_weights` weights: their standard deviations instead.
+        if len(self.mean) > max_weights:
             return np.sqrt(self.variances())
         vectors = self.spectrum.vectors
         along = (np.sqrt(self._known) - 1.0)[:, None] * vectors.T

@@ -98,7 +98,7 @@ class ProbitVamp(Vamp):
         priors: Sequence[SpikeSlab] | None = None,  # known priors; None to learn them
     ) -> None:
         observed = Observed(np.zeros(len(spectrum.values)), 0.0, 0.0)
-        super().__init__(spectrum, observed, classes, least_noise=0.0)
+        super().__init__(spectrum, observed, classes, min_noise_variance=0.0)
         self.directions = columns.T @ spectrum.vectors / np.sqrt(spectrum.values)
         self.roots, self.weight = np.sqrt(weight)[:, None], weight[:, None]
         self.total = float(weight.sum())
@@ -141,8 +141,8 @@ class ProbitVamp(Vamp):
         """Pseudo-targets that move a belief as the classes do, and their variance."""
         _, mean, left = tilt(self.sign, cavity, variance)
         left = np.sum(self.weight * left, axis=0) / self.total
-        least = _PROBIT.min_site_fraction / variance
-        precision = np.maximum(1.0 / left - 1.0 / variance, least)
+        min_precision = _PROBIT.min_site_fraction / variance
+        precision = np.maximum(1.0 / left - 1.0 / variance, min_precision)
         return (mean / left - cavity / variance) / precision, 1.0 / precision
 
     def constant(self, state: ClassState) -> NDArray[np.float64]:
@@ -216,7 +216,7 @@ class ProbitVamp(Vamp):
         log_both = -0.5 * (apart / spread + n_rows * np.log(2.0 * np.pi * spread))
         return log_sites + np.sum(self.weight * log_chance, axis=0) - log_both
 
-    def _most_evidence(self, state: Any) -> NDArray[np.float64]:
+    def _max_evidence(self, state: Any) -> NDArray[np.float64]:
         """Classes have no probability above 1."""
         return np.zeros_like(state.noise)
 

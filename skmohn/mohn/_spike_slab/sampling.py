@@ -68,12 +68,12 @@ class WeightMarginals(NamedTuple):
     priors: tuple[SpikeSlab, ...]  # one for each class
 
 
-def count_rounds(inclusion: NDArray, most_work: float) -> int:
+def count_rounds(inclusion: NDArray, max_work: float) -> int:
     """Rounds of sampling in ``most_work`` nanoseconds, by inclusions; 0 if too few."""
     sampled = np.sort(inclusion)[-_SAMPLING.max_sampled :]
     of_weight = float(sampled.sum()) * _SAMPLING.work_per_product
     of_step = len(sampled) * (_SAMPLING.work_per_weight + of_weight)
-    affordable = most_work / (_SAMPLING.n_steps * of_step)
+    affordable = max_work / (_SAMPLING.n_steps * of_step)
     n_rounds = int(min(affordable, _SAMPLING.max_rounds))
     return n_rounds if n_rounds >= _SAMPLING.min_rounds else 0
 
@@ -120,7 +120,7 @@ def sample_weights(
         drawn_weights[sampled] = chain.draw(noise, of_each, rng)
         drawn_sides[sampled] = chain.sides
         square = chain.square_left(drawn_weights[sampled]) + vamp.observed.others
-        noise = max(0.5 * square / rng.gamma(0.5 * n_observed), vamp.least_noise)
+        noise = max(0.5 * square / rng.gamma(0.5 * n_observed), vamp.min_noise_variance)
         priors = [
             _draw_prior(before, now, drawn_weights[part], drawn_sides[part], rng)
             for before, now, part in zip(first, priors, vamp.classes, strict=True)
@@ -165,11 +165,11 @@ class Chain:
     ) -> None:
         """Take a round of steps, and go back to one of its states, as likely as it."""
         active, lower, root, mean = self._condition(noise, of_each)
-        least = 1.0 / of_each[1]
+        prior_precision = 1.0 / of_each[1]
         n_active = len(active)
         size = min(len(self.sides), n_active + _SAMPLING.n_steps)
         toward = self.gram[:, active] / noise
-        precision = np.diag(self.gram) / noise + least
+        precision = np.diag(self.gram) / noise + prior_precision
         precision -= np.square(toward @ root).sum(axis=1)
         wide, wider = np.zeros((size, size)), np.zeros((2, size))
         wide[:n_active, :n_active] = lower
@@ -179,7 +179,7 @@ class Chain:
             self.gram,
             noise,
             side_priors(of_each),
-            np.maximum(precision, least),
+            np.maximum(precision, prior_precision),
             self.moment / noise - toward @ mean,
             np.append(active, np.zeros(size - n_active, dtype=np.int64)),
             n_active,

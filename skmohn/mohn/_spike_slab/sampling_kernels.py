@@ -105,22 +105,21 @@ def _factor_out(lower, n_active, index):
 
 
 @jit
-def _include(gram, noise, least, posterior, j, data, slopes):
+def _include(gram, noise, prior_precision, posterior, j, data, slopes):
     """Add a weight to those that are not zero.
 
     ``slopes`` gain those of its column on the columns of the others. Returns the
-    precision of the weight given these; ``data`` is that times its mean, and ``least``
-    the precision of its prior.
+    precision of the weight given these; ``data`` is that times its mean.
     """
     active, n_active, lower, variance, mean = posterior
     for a in range(n_active):
         slopes[a] = gram[active[a], j] / noise
     _solve_lower(lower, n_active, slopes)
-    power = gram[j, j] / noise + least
+    power = gram[j, j] / noise + prior_precision
     for a in range(n_active):
         lower[n_active, a] = slopes[a]
         power -= slopes[a] ** 2
-    power = max(power, least)
+    power = max(power, prior_precision)
     lower[n_active, n_active] = np.sqrt(power)
     _solve_upper(lower, n_active, slopes)
     at = data / power
@@ -132,7 +131,7 @@ def _include(gram, noise, least, posterior, j, data, slopes):
 
 
 @jit
-def _exclude(gram, noise, least, posterior, index, slopes):
+def _exclude(gram, noise, prior_precision, posterior, index, slopes):
     """Remove the active weight of an index; see `_include`."""
     active, n_active, lower, variance, mean = posterior
     slopes[:n_active] = 0.0
@@ -146,7 +145,7 @@ def _exclude(gram, noise, least, posterior, index, slopes):
         if a != index:
             slopes[b] = -power * slopes[a]
             j = active[a]
-            smallest = 1.0 / (gram[j, j] / noise + least[j])
+            smallest = 1.0 / (gram[j, j] / noise + prior_precision[j])
             variance[b] = max(variance[a] - slopes[b] ** 2 / power, smallest)
             active[b], mean[b] = j, mean[a] + slopes[b] * at
             b += 1

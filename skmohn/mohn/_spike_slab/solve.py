@@ -111,7 +111,7 @@ def refit_spike_slab(
         order,
         _starts(order, is_brief=True),
         samples.seed,
-        most_work=0.0,
+        max_work=0.0,
     )
 
 
@@ -169,12 +169,14 @@ def _is_much(
         n_sets, n_rows, settings.memory_budget
     ):
         return True
-    most = SPIKE_SLAB_WORK.max_work
+    max_work = SPIKE_SLAB_WORK.max_work
     if order > SPIKE_SLAB_WORK.max_order_brief:
-        most = SPIKE_SLAB_WORK.max_work_brief if is_brief else SPIKE_SLAB_WORK.max_work
+        max_work = (
+            SPIKE_SLAB_WORK.max_work_brief if is_brief else SPIKE_SLAB_WORK.max_work
+        )
     elif not is_brief:
         return False
-    return work_of(n_sets, n_rows, len(_starts(order, is_brief))) > most
+    return work_of(n_sets, n_rows, len(_starts(order, is_brief))) > max_work
 
 
 def _starts(order: int, is_brief: bool) -> tuple[Start, ...]:

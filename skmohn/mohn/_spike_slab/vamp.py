@@ -153,7 +153,7 @@ class Vamp:
         spectrum: Spectrum,  # of columns whose mean square is 1
         observed: Observed,  # target of variance 1
         classes: Sequence[slice],  # weights of one class have one prior
-        least_noise: float,  # least variance of the noise
+        min_noise_variance: float,  # least variance of the noise
     ) -> None:
         self.values = spectrum.values[:, None]
         # Products take half of the time, and half of that in single precision.
@@ -162,7 +162,7 @@ class Vamp:
         self.columns = scaled.astype(np.float32 if is_large else np.float64)
         self.observed, self.classes = observed, classes
         self.along = observed.along[:, None]
-        self.least_noise = least_noise
+        self.min_noise_variance = min_noise_variance
 
     def run(self, starts: Sequence[Start]) -> list[State]:
         """Infer all weights from several starts; return runs that did not diverge."""
@@ -343,9 +343,9 @@ class Vamp:
         apart = np.sum((state.pseudo_data - state.data) ** 2, axis=0) / spread
         log_both = -0.5 * (apart + len(self.columns) * np.log(2.0 * np.pi * spread))
         found = log_prior + self._log_data(state) - log_both
-        return np.where(found <= self._most_evidence(state), found, -np.inf)
+        return np.where(found <= self._max_evidence(state), found, -np.inf)
 
-    def _most_evidence(self, state: State) -> NDArray[np.float64]:
+    def _max_evidence(self, state: State) -> NDArray[np.float64]:
         """Log density of the target under the weights that fit it best."""
         observed, noise = self.observed, state.noise
         n_directions = len(self.values) + observed.n_others
@@ -372,7 +372,7 @@ class Vamp:
         observed = self.observed
         found = np.sum((residual / total) ** 2, axis=0) + observed.others / noise**2
         expected = np.sum(1.0 / total, axis=0) + observed.n_others / noise
-        return np.maximum(noise * found / expected, self.least_noise)
+        return np.maximum(noise * found / expected, self.min_noise_variance)
 
     def _project(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         dtype = self.columns.dtype

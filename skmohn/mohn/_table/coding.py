@@ -114,7 +114,7 @@ class InputCoding:
         X: NDArray,
         n_categories: Mapping[int, int] | None = None,
         one_hot: Sequence[tuple[int, ...]] = (),
-        most_levels: int = 1,
+        max_levels: int = 1,
         is_coded: bool = False,
     ) -> Self:
         """Learn the coding of each column; values are NaN where unknown."""
@@ -126,10 +126,10 @@ class InputCoding:
         far = {}
         if inside:
             X = X.copy()
-            for j, (least, most, distance) in inside.items():
-                X[(X[:, j] < least) | (X[:, j] > most), j] = np.nan
+            for j, (lowest, highest, distance) in inside.items():
+                X[(X[:, j] < lowest) | (X[:, j] > highest), j] = np.nan
                 seen = float(low[j]), float(high[j])
-                far[j] = _far_values(seen, least, most, distance)
+                far[j] = _far_values(seen, lowest, highest, distance)
             low, high, has_more = _ends(X)
         settings = _find_settings(X, has_more, n_categories or {})
         for j, found in settings.items():
@@ -149,14 +149,14 @@ class InputCoding:
             kind[list(group)] = ONE_HOT
             categoricals[tuple(group)] = Categorical(len(group))
         thresholds, units = {}, {}
-        if most_levels > 1:
+        if max_levels > 1:
             for j in np.flatnonzero(kind == NUMERIC).tolist():
                 # Of distinct values, so that repeated rows count as weights do.
                 values = X[np.isfinite(X[:, j]), j]
                 if j in settings:
                     values = settings[j].round(values)
                 values = np.unique(values)
-                thresholds[j] = quantile_thresholds(values, most_levels)
+                thresholds[j] = quantile_thresholds(values, max_levels)
                 n_levels = len(thresholds[j]) + 1
                 categoricals[(j,)] = Categorical(n_levels, is_ordered=True)
                 for unit in _UNITS:
@@ -536,12 +536,12 @@ def _ends(
     for columns in row_slices(X.shape[::-1]):
         values = X[:, columns].astype(np.float64, copy=False)
         known = np.isfinite(values)
-        least = np.min(values, axis=0, where=known, initial=np.inf)
-        most = np.max(values, axis=0, where=known, initial=-np.inf)
-        has_more[columns] = np.any((least < values) & (most > values), axis=0)
+        lowest = np.min(values, axis=0, where=known, initial=np.inf)
+        highest = np.max(values, axis=0, where=known, initial=-np.inf)
+        has_more[columns] = np.any((lowest < values) & (highest > values), axis=0)
         is_known = known.any(axis=0)
-        low[columns] = np.where(is_known, least, np.nan)
-        high[columns] = np.where(is_known, most, np.nan)
+        low[columns] = np.where(is_known, lowest, np.nan)
+        high[columns] = np.where(is_known, highest, np.nan)
     return low, high, has_more
 
 

@@ -150,8 +150,8 @@ class Marginals:
             )
             categories.append(counts / max(counts.sum(), np.finfo(float).tiny))
             if sums:
-                least = np.maximum(counts, np.finfo(float).tiny)
-                levels[k] = tuple(total / least for total in sums)
+                positive = np.maximum(counts, np.finfo(float).tiny)
+                levels[k] = tuple(total / positive for total in sums)
         parts = inputs, mean, square, tuple(categories)
         return cls(*parts, levels, quartiles, numbers if with_values else {})
 
