@@ -104,7 +104,7 @@ def test_tables_and_counted_bits_give_the_same_pairs(monkeypatch, kind, n_sample
     for looked_up, counted in zip(*roads, strict=True):
         assert_array_equal(looked_up.pairs, counted.pairs)
         assert_array_equal(looked_up.scores, counted.scores)
-        assert looked_up.least == counted.least
+        assert looked_up.floor == counted.floor
 
 
 @needs_look_up

@@ -115,7 +115,7 @@ def test_what_views_know():
     assert set(found) == expected
     assert len(found) == len(expected)
     # Nothing has changed since the pass.
-    least = _pairs.best_pairs(small.design, whole, 12)[0].least
+    least = _pairs.best_pairs(small.design, whole, 12)[0].floor
     assert fold.bound(other[rows]) == pytest.approx(least, rel=1e-6)
 
 

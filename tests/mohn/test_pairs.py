@@ -65,7 +65,7 @@ def test_the_best_of_all_pairs_are_kept(kind, size):
         own = [known[tuple(pair)] for pair in kept.pairs]
         assert_allclose(own, kept.scores, rtol=1e-5, atol=1e-6)
         assert len({tuple(pair) for pair in kept.pairs}) == size
-        assert kept.least == (kept.scores.min() if size == 40 or size == 1 else 0.0)
+        assert kept.floor == (kept.scores.min() if size == 40 or size == 1 else 0.0)
 
 
 @settings(max_examples=15, deadline=None)
@@ -107,7 +107,7 @@ def test_parts_and_workers_make_no_difference(kind, replace_constants):
             for one, other in zip(whole, found, strict=True):
                 assert_array_equal(one.pairs, other.pairs)
                 assert_array_equal(one.scores, other.scores)
-                assert one.least == other.least
+                assert one.floor == other.floor
             assert len(ended) == _pairs.count_parts(300) == len(parts)
 
 

@@ -339,8 +339,8 @@ def test_weights_are_pruned_by_their_errors(seed, strict):
 def test_a_round_adds_an_eighth_of_the_samples(n_samples, most, batch):
     X = np.random.default_rng(0).choice([-1.0, 1.0], (n_samples, 3))
     search = Pursuit(PackedDesign(X), X[:, 0], PursuitControl(2))
-    assert search.most == int(0.8 * n_samples)
-    search.most = most
+    assert search.max_weights == int(0.8 * n_samples)
+    search.max_weights = most
     assert search._batch() == batch
 
 
@@ -573,10 +573,10 @@ def test_no_more_sets_are_likely_than_a_model_may_have(monkeypatch):
     X = rng.choice([-1.0, 1.0], (40, 12))
     search = Pursuit(PackedDesign(X), rng.standard_normal(40), PursuitControl(3))
     everything = [*itertools.combinations(range(12), 2)]
-    assert len(everything) > search.most
+    assert len(everything) > search.max_weights
     monkeypatch.setattr(_pursuit, "infer_structure", saying(everything))
     assert last_of(search._pass_messages())
-    assert search.likely == set(everything[: search.most - 1])
+    assert search.likely == set(everything[: search.max_weights - 1])
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -113,7 +113,7 @@ def test_whole_weights_are_repeated_rows(seed):
 class Path:
     """A path whose errors fall up to one of its models and rise from there."""
 
-    best, most = 0, 99
+    best, max_weights = 0, 99
 
     def __init__(self, design, y, control, validation=None, **options):
         self.terms, self.errors, self.validation = [], [], validation
@@ -125,7 +125,7 @@ class Path:
             if not self.is_full:
                 self.errors.append(np.full(30, 1.0 + abs(len(self.terms) - self.best)))
                 self.terms.append([(j,) for j in range(len(self.terms) + 1)])
-                self.is_full = len(self.terms) == self.most
+                self.is_full = len(self.terms) == self.max_weights
         return self
 
     def error(self, position):
