@@ -161,7 +161,7 @@ def test_lower_bars_are_tried_while_the_last_is_the_best(
 
     def path(*data, **options):
         paths.append(Path(*data, **options))
-        paths[-1].best, paths[-1].most = best, most
+        paths[-1].best, paths[-1].max_weights = best, most
         return paths[-1]
 
     def pursuit(design, y, control, start):
