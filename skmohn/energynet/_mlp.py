@@ -32,13 +32,13 @@ from skmohn.energynet._rbm import RBM
 class SelectionConstants:
     """Choice of a network by cross-validation."""
 
-    # Precisions of the normal priors of all weights, the largest first. A number shows
-    # more of them than a class does: with few samples of classes a network of larger
-    # ones is constant, and its loss no worse than that of others.
-    class_alphas: tuple[float, ...] = tuned((3.0, 1.0), "benchmarks/ablation.py")
-    target_alphas: tuple[float, ...] = tuned(
+    # Precisions of the normal priors of all weights, the largest first.
+    alphas: tuple[float, ...] = tuned(
         (100.0, 30.0, 10.0, 3.0, 1.0), "benchmarks/ablation.py"
     )
+    # Those of networks with hidden layers for classes. A number shows more of them than
+    # a class does: with few samples of classes a network of larger ones is constant.
+    class_alphas: tuple[float, ...] = tuned((3.0, 1.0), "benchmarks/ablation.py")
     # Layers that were found are compared with layers of so many units, which some
     # targets need.
     min_wide_units: int = tuned(100, "benchmarks/ablation.py")
@@ -170,15 +170,15 @@ def candidates(
 ) -> list[Any]:
     """Networks to choose from, simpler ones first, not fitted."""
     # Of each shape there is a range of `alpha`.
-    alphas = _SELECTION.class_alphas if is_classifier(mlp) else _SELECTION.target_alphas
-    shapes = [_LINEAR, {"hidden_layer_sizes": sizes}]
+    of_layers = _SELECTION.class_alphas if is_classifier(mlp) else _SELECTION.alphas
+    shapes: list[dict[str, Any]] = [_LINEAR, {"hidden_layer_sizes": sizes}]
     if is_found and sizes[0] < _SELECTION.min_wide_units:
         shapes.append({"hidden_layer_sizes": (_SELECTION.min_wide_units, *sizes[1:])})
     copy: Any = clone
     return [
         copy(mlp).set_params(**shape, alpha=alpha)
         for shape in shapes
-        for alpha in alphas
+        for alpha in (of_layers if shape["hidden_layer_sizes"] else _SELECTION.alphas)
     ]
 
 
@@ -242,7 +242,13 @@ def choose(
         }
         for mlp, mean, error in zip(tried, means, errors, strict=True)
     )
-    return tried[np.argmax(worse <= _SELECTION.n_errors_simpler * errors)], compared
+    is_near = worse <= _SELECTION.n_errors_simpler * errors
+    # Of linear models only the best: of few samples the strongest prior that is about
+    # as good is that of a constant.
+    is_linear = np.array([not mlp.hidden_layer_sizes for mlp in tried])
+    least = np.min(means, where=is_linear, initial=np.inf)
+    is_near &= ~is_linear | (means == least)
+    return tried[np.argmax(is_near)], compared
 
 
 def _out_of_fold_losses(

@@ -152,7 +152,9 @@ def test_simpler_networks_answer_where_others_are_not_clearly_better():
         losses = np.array([tried["loss"] for tried in compared])
         errors = np.array([tried["error"] for tried in compared])
         near = losses - losses.min() <= errors / 2
-        first = compared[np.flatnonzero(near)[0]]
+        is_linear = np.array([size == () for size in sizes])
+        is_best = losses == losses[is_linear].min()
+        first = compared[np.flatnonzero(near & (is_best | ~is_linear))[0]]
         assert mlp.hidden_layer_sizes == first["hidden_layer_sizes"]
         assert mlp.alpha == first["alpha"]
         assert errors[losses.argmin()] == 0.0
@@ -165,11 +167,41 @@ def test_weaker_priors_are_tried_while_they_help(iris):
     # Without noise, and of noise alone.
     _, compared = chosen_of(candidates(CLASSES, (6,), False), X, y)
     tried = [one["alpha"] for one in compared if not one["hidden_layer_sizes"]]
-    assert tried == [3.0, 1.0]
+    assert tried == [100.0, 30.0, 10.0, 3.0, 1.0]
+    tried = {one["alpha"] for one in compared if one["hidden_layer_sizes"]}
+    assert tried == {3.0, 1.0}
     noise = np.random.default_rng(0).normal(size=len(y))
     _, compared = chosen_of(candidates(NUMBERS, (6,), False), X, noise)
     tried = [one["alpha"] for one in compared if not one["hidden_layer_sizes"]]
     assert tried == [100.0, 30.0]
+
+
+def test_classes_of_noise_are_as_probable_as_they_are_frequent():
+    # Weights of a strong prior alone: a weaker one learns the noise of 16 columns.
+    rng = np.random.default_rng(0)
+    lost = []
+    for _ in range(3):
+        X, y = rng.normal(size=(300, 16)), rng.integers(2, size=300)
+        mlp, _ = chosen_of(candidates(CLASSES, (3,), is_found=False), X, y)
+        assert mlp.hidden_layer_sizes == ()
+        new, labels = rng.normal(size=(2000, 16)), rng.integers(2, size=2000)
+        proba = mlp.fit(X, y).predict_proba(new)
+        lost.append(log_loss(labels, proba) - np.log(2.0))
+    assert np.mean(lost) < 0.01
+
+
+def test_few_samples_do_not_make_the_linear_model_constant():
+    # The strongest prior is within half a standard error of the best one.
+    rng, y = np.random.default_rng(1), np.arange(24) % 2
+    X = rng.normal(size=(24, 4)) + np.where(y, 0.3, -0.3)[:, None] * [1, 1, 0, 0]
+    linear = [
+        one for one in candidates(CLASSES, (3,), False) if not one.hidden_layer_sizes
+    ]
+    mlp, compared = chosen_of(linear, X, y)
+    best = min(compared, key=lambda one: one["loss"])
+    strongest = compared[0]
+    assert strongest["loss"] - best["loss"] <= strongest["error"] / 2
+    assert strongest["alpha"] > best["alpha"] == mlp.alpha
 
 
 def test_targets_get_the_units_that_they_need():
