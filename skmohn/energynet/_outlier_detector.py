@@ -352,7 +352,8 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
     ) -> tuple[EnergyNetTransformer, NDArray[np.bool_]]:
         """Fit to all rows, then without the least ordinary; mask of the rows left."""
         n_kept = max(len(values) - int(self.trimmed_fraction * len(values)), 2)
-        rows, support, net = _as_rows(X), np.ones(len(values), bool), None
+        rows, support = _as_rows(X), np.ones(len(values), bool)
+        net: Any = None
         scores = -self._tails_of_columns(values)
         for _ in range(1 + _DETECTOR.n_refits):
             if net is not None:
