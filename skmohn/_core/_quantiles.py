@@ -256,14 +256,20 @@ def inner_ends(values: NDArray[np.float64]) -> tuple[Any, Any]:
     return low.reshape(values.shape[1:])[()], high.reshape(values.shape[1:])[()]
 
 
-def pull_in(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def pull_in(
+    values: NDArray[np.float64], weights: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
     """Replace an end of a column that is far off, and fills, by the inner end."""
     # Farther than the inner ends are apart: a typing error would otherwise set the mean
-    # and the deviation of its column. NaN is unknown.
+    # and the deviation of its column. NaN is unknown. Weights that are integers count
+    # rows, and what two rows have is no error of one.
     if values.dtype.kind != "f":
         # Differences of booleans and of small integers are others, or none.
         values = values.astype(np.float64)
-    low, high = inner_ends(values)
+    rows = values
+    if weights is not None and np.all(weights == np.rint(weights)):
+        rows = np.repeat(values, np.minimum(weights, 2.0).astype(np.intp), axis=0)
+    low, high = inner_ends(rows)
     with np.errstate(over="ignore", invalid="ignore"):
         is_wild = (low - values > high - low) | (values - high > high - low)
     # Beside equal values, each other one is far off.

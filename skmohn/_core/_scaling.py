@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
-from skmohn._core._quantiles import pull_in
 from skmohn._core._units import binary_units
 
 # Squares of smaller numbers are not normal numbers.
@@ -22,8 +21,8 @@ def fitted_scaler(
     values: NDArray[np.float64], name: str, weights: NDArray[np.float64] | None = None
 ) -> StandardScaler:
     """Learn the mean and the variance of columns."""
-    # `name` is for messages. A lone value far off would set both, see :func:`pull_in`.
-    values = pull_in(values)
+    # `name` is for messages. A lone value far off would set both: see `pull_in`, which
+    # is for rows as they were observed, before equal ones are merged.
     unit = _units_of_tiny(values)
     if np.any(unit != 1.0):
         values = values / unit

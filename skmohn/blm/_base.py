@@ -20,7 +20,6 @@ from sklearn.utils.validation import check_is_fitted
 from skmohn._core._fitting import FitLoop, warn_caller
 from skmohn._core._html import HTMLRepr
 from skmohn._core._options import Nested, control_of
-from skmohn._core._quantiles import pull_in
 from skmohn._core._rows import row_slices
 from skmohn._core._scaling import fitted_scaler, standardize_checked
 from skmohn._core._sklearn import (
@@ -482,6 +481,11 @@ class BaseBLM(
             samples, validation_samples = hold_out(form, samples, fraction, seed)
         self._per_step = form.rows.per_step
         self._set_targets(form.targets)
+        # What lies far off is looked for among all rows: equal ones are no lone ones.
+        if self.standardize:
+            samples = samples.pull_in(self._scales_targets)
+            if validation_samples is not None:
+                validation_samples = validation_samples.pull_in(self._scales_targets)
         samples = samples.deduplicate() if self.decomposable else samples
         return samples, validation_samples
 
@@ -509,13 +513,10 @@ class BaseBLM(
 
     def _scaled(self, samples: Samples) -> Samples:
         """Samples as networks learn them, in single precision."""
-        # Squares of a lone value far off would be all that is learned.
-        X, targets = samples.X, samples.targets
-        if self.input_scaler_ is not None:
-            X = self._scale_inputs(pull_in(X))
+        X, targets = self._scale_inputs(samples.X), samples.targets
         scaler: Any = self.target_scaler_
         if scaler is not None:
-            targets = scaler.transform(pull_in(targets))
+            targets = scaler.transform(targets)
         return samples._replace(
             X=_single(X, "X"),
             targets=_single(targets, "y"),

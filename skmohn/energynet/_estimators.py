@@ -205,7 +205,7 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
         if self.init == "generative" and self.mlp is not None:
             return
         numbers = self._table(X)[1]
-        self.scaler_ = fitted_scaler(numbers, "X", weights)
+        self.scaler_ = fitted_scaler(pull_in(numbers), "X", weights)
         if self.mlp is None:
             self._used = np.flatnonzero(np.any(numbers != numbers[0], axis=0))
 

@@ -453,6 +453,21 @@ def test_weights_of_samples_are_repetitions(task):
     assert (plain.codes_ != weighted.codes_).any()
 
 
+def test_values_that_many_rows_have_are_not_far_off_all_others():
+    """The lowest and the highest of four values, each of a quarter of the rows."""
+    flags, values = np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), [0, 10, 11, 30]
+    model = BLMRegressor((3,), alpha=0.1, random_state=0)
+    found = clone(model).fit(np.tile(flags, (25, 1)), np.tile(values, 25))
+    assert_allclose(found.predict(flags), values, atol=1.0)
+    weighted = clone(model).fit(flags, values, np.full(4, 25))
+    assert_array_equal(weighted.codes_, found.codes_)
+    # As an input, it would be one of another class.
+    numbers, classes = np.array([[0], [1], [2], [9]]), np.array([0, 0, 1, 2])
+    classifier = BLMClassifier((3,), alpha=0.1, random_state=0)
+    classifier.fit(np.tile(numbers, (25, 1)), np.tile(classes, 25))
+    assert_array_equal(classifier.predict(numbers), classes)
+
+
 @pytest.mark.parametrize("task", ["one", "classes"])
 @pytest.mark.parametrize("scale", [1 / 90, 1e-46, 5e-324, 0.37, 1e39, 1e308])
 def test_equal_weights_are_as_none_whatever_their_size(task, scale):

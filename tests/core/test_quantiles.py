@@ -48,6 +48,16 @@ def test_what_no_row_sets_alone_stays():
         assert_array_equal(pull_in(np.array(values)), values)
 
 
+def test_what_rows_of_weight_two_have_stays():
+    values = np.array([0.0, 10.0, 11.0, 30.0])
+    assert_array_equal(pull_in(values), [10.0, 10.0, 11.0, 11.0])
+    for weights in np.array([[2, 1, 1, 1], [1, 1, 1, 3], [5, 5, 5, 5]]):
+        repeated = pull_in(np.repeat(values, weights))
+        assert_array_equal(np.repeat(pull_in(values, weights), weights), repeated)
+    # Fractions count no rows.
+    assert_array_equal(pull_in(values, np.full(4, 2.5)), [10.0, 10.0, 11.0, 11.0])
+
+
 def test_thresholds_are_between_quantiles():
     assert_array_equal(quantile_thresholds(np.arange(8.0), 4), [1.5, 3.5, 5.5])
     assert_array_equal(quantile_thresholds(np.array([2.0, 2.0, 9.0]), 8), [5.5])
