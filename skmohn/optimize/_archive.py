@@ -9,12 +9,12 @@ class Archive:
 
     def __init__(self, n_variables: int) -> None:
         # Distinct points.
-        # Points as they came.
-        self.observed = self.states = np.empty((0, n_variables), dtype=np.int64)
+        # Points as they came, those without a value included.
+        self.evaluated = self.states = np.empty((0, n_variables), dtype=np.int64)
         # (n_points,); sums of their squared deviations.
         # Means of their values.
-        # Values as they came.
-        self.observations = self.values = self.squares = np.empty(0)
+        # Values as they came, NaN where there was none.
+        self.outcomes = self.values = self.squares = np.empty(0)
         self.counts = np.empty(0, dtype=int)  # (n_points,); number of values of each
         # (n_points,), bool.
         # (n_points,), bool; drawn uniformly or by the user: sparse models may learn it.
@@ -25,6 +25,21 @@ class Archive:
     def __len__(self) -> int:
         return len(self.values)
 
+    @property
+    def observed(self) -> NDArray[np.integer]:
+        """Points as they came, where they had a value."""
+        return self.evaluated[~np.isnan(self.outcomes)]
+
+    @property
+    def observations(self) -> NDArray[np.float64]:
+        """Values as they came."""
+        return self.outcomes[~np.isnan(self.outcomes)]
+
+    def add_failure(self, state: NDArray[np.integer]) -> None:
+        """Add an evaluation that has no value."""
+        self.evaluated = np.concatenate([self.evaluated, state[None]])
+        self.outcomes = np.append(self.outcomes, np.nan)
+
     def add(
         self,
         state: NDArray[np.integer],
@@ -34,8 +49,8 @@ class Archive:
         is_drawn: bool = False,
     ) -> None:
         """Add one evaluation."""
-        self.observed = np.concatenate([self.observed, state[None]])
-        self.observations = np.append(self.observations, value)
+        self.evaluated = np.concatenate([self.evaluated, state[None]])
+        self.outcomes = np.append(self.outcomes, value)
         i = self.index.setdefault(state.tobytes(), len(self))
         if i == len(self):
             self.states = np.concatenate([self.states, state[None]])

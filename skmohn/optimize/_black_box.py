@@ -271,7 +271,8 @@ class BlackBoxOptimizer:
             The points.
         y : array-like of shape (n_points,)
             Their values; NaN, or NA of pandas, for points that cannot be evaluated,
-            which are not asked for again.
+            which are not asked for again. For the surrogate they are as bad as the
+            worst value, so that it seeks few points like them.
         sources : sequence of str, default=None
             What asked for the points, as in the `history_` of another optimizer whose
             search goes on here. Points that this one asked for have their own sources.

@@ -361,7 +361,7 @@ class Portfolio:
     def _choose(self, budget: int | None) -> str:
         """Source that lags furthest behind its fraction."""
         archive = self.archive
-        n_asked = len(archive) + len(self.pending)
+        n_asked = len(archive) + len(self._failed) + len(self.pending)
         # Where sparse models are of little use, samples are as well.
         is_greedy = not self._has_binary_moves() or self._is_small(budget)
         self._is_early = is_greedy and n_asked < _PORTFOLIO.n_greedy
@@ -440,7 +440,7 @@ class Portfolio:
 
     def _n_evaluations(self, budget: int | None) -> int:
         """Number of evaluations that there will be, those of before included."""
-        return budget or _PORTFOLIO.n_times_expected * len(self.archive.observations)
+        return budget or _PORTFOLIO.n_times_expected * len(self.archive.outcomes)
 
     def _skill(self) -> float:
         """Fraction of the variance that the surrogate predicts, from 0 to 1."""
@@ -470,6 +470,7 @@ class Portfolio:
             _, prediction = self.pending.pop(state.tobytes())
             if np.isnan(value):
                 self._failed.add(state.tobytes())
+                self.archive.add_failure(state)
                 continue
             i = self.best()
             lowest = np.inf if i is None else self.archive.values[i]
@@ -511,8 +512,8 @@ class Portfolio:
         # categories, a few that are not like all others are what is looked for.
         by_rank = self._is_early and self.space.is_binary
         return self._surrogate.update(
-            archive.observed,
-            archive.observations,
+            archive.evaluated,
+            archive.outcomes,
             self.seed,
             by_rank=by_rank,
             is_tailed=self._has_outliers(),

@@ -70,14 +70,16 @@ class Surrogate:
         is_tailed: bool = False,
     ) -> bool:
         """Learn from evaluations; earlier ones come first and are the same."""
-        # With `by_rank` only the order of the values counts: they are replaced by
-        # normal scores. With `is_tailed` some values are far worse than all others, as
-        # penalties are: they count as no worse than the best fifth, which they would
-        # drown. Returned is whether the hyperparameters were learned again, which takes
-        # longest.
+        # NaN, where a point had no value, counts as the worst value of all: points near
+        # it often have none either. With `by_rank` only the order of the values counts:
+        # they are replaced by normal scores. With `is_tailed` some values are far worse
+        # than all others, as penalties are: they count as no worse than the best fifth,
+        # which they would drown. Returned is whether the hyperparameters were learned
+        # again, which takes longest.
         n_known = len(values)
         if n_known == self._n_known:
             return False
+        values = np.where(np.isnan(values), np.nanmax(values), values)
         is_anew = (
             self.posterior is None or n_known >= _SURROGATE.growth * self._n_learned
         )

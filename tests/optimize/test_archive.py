@@ -33,6 +33,17 @@ def test_repeats_are_averaged(archive):
     assert not archive.is_drawn.any()
 
 
+def test_evaluations_without_a_value_are_kept_apart(archive):
+    observed = archive.observed
+    archive.add_failure(np.array([1, 1]))
+    archive.add(np.array([0, 1]), 9.0, True, True)
+    assert_array_equal(archive.outcomes, [1, 5, 3.4, 0, 3, 2, 8, np.nan, 9])
+    assert_array_equal(archive.evaluated[-2:], [[1, 1], [0, 1]])
+    assert_array_equal(archive.observations, [1, 5, 3.4, 0, 3, 2, 8, 9])
+    assert_array_equal(archive.observed, [*observed, [0, 1]])
+    assert_array_equal(archive.counts, [3, 3, 1, 1])
+
+
 def test_noise_is_pooled(archive):
     squares, freedom = 26.0 + 4.5, 3
     assert archive.deviation() == pytest.approx(np.sqrt(squares / freedom))

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import norm
 
-from skmohn.optimize import BlackBoxOptimizer
+from skmohn.optimize import BlackBoxOptimizer, minimize_black_box
 from skmohn.optimize._portfolio import Portfolio
 from skmohn.optimize._space import Space
 from skmohn.optimize._surrogate import Surrogate
@@ -35,6 +35,35 @@ def test_first_values_of_a_table_count_by_their_order():
     assert points(
         search(rows(300), lambda x: float(np.exp(3 * cost(x))), 45)
     ) == points(few)
+
+
+def test_points_without_a_value_count_as_the_worst():
+    states = rows(20)
+    values = np.array([cost(state) for state in states])
+    means = []
+    for missing in (np.nan, np.max(values[4:])):
+        surrogate = Surrogate(Space(8))
+        values[:4] = missing
+        surrogate.update(states, values, 0)
+        means.append(surrogate.mean(rows(30)))
+    assert_allclose(means[0], means[1])
+
+
+def test_where_values_are_missing_few_points_are_sought():
+    """Half of all points, which one variable of twelve excludes, have no value."""
+    slopes = np.random.default_rng(2).normal(size=12)
+
+    def f(point):
+        return np.nan if point[3] else float(slopes @ point)
+
+    sought = [
+        np.isnan(record["value"])
+        for seed in range(5)
+        for record in minimize_black_box(f, 12, 40, noise=0, random_state=seed).history
+        if record["source"] == "surrogate"
+    ]
+    assert len(sought) > 20
+    assert np.mean(sought) < 0.2
 
 
 def test_values_of_categories_count_as_they_are():
