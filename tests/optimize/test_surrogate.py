@@ -66,6 +66,13 @@ def test_where_values_are_missing_few_points_are_sought():
     assert np.mean(sought) < 0.2
 
 
+@pytest.mark.parametrize(("budget", "n_first"), [(7, 4), (12, 6), (30, 8)])
+def test_half_of_a_small_budget_is_searched_with(budget, n_first):
+    result = minimize_black_box(cost, 8, budget, noise=0, random_state=0)
+    sources = [record["source"] for record in result.history]
+    assert sources[: n_first + 1].count("uniform") == n_first
+
+
 def test_values_of_categories_count_as_they_are():
     space = {name: list("abcdefgh") for name in "pqr"}
 
