@@ -118,7 +118,9 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
 
     Notes
     -----
-    Missing values are refused: :class:`EnergyNetImputer` fills them.
+    Missing values are refused: :class:`EnergyNetImputer` fills them. So are categories
+    that `fit` has not seen. Numbers that it has not seen in a column of one or two are
+    less likely than those that it has; see :meth:`score_samples`.
 
     References
     ----------
@@ -153,6 +155,8 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
     _means: np.ndarray  # (n_inputs,); within (-1, 1)
     # By column with levels, quantiles of the numbers in each, (n_levels, n_quantiles).
     _values: dict[int, np.ndarray]
+    # Logarithm of the probability of a number as if seen half a time, as of the others.
+    _log_unseen: float
 
     # What is unknown is refused as what is missing is, by `_read`.
     handle_unknown = "missing"
@@ -228,14 +232,24 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
             In nats. Of numeric columns with more than two values, the probability of
-            their level. If not `is_normalized_exactly_`, all have the error
-            `log_partition_error_` in common.
+            their level. A number that a column of one or two has not had in `fit` is at
+            most half as likely as those that it had, given the other columns, and as
+            one that was seen half a time. If not `is_normalized_exactly_`, all have the
+            error `log_partition_error_` in common.
+
+        Raises
+        ------
+        ValueError
+            If a value is missing, or a category was not seen in `fit`.
         """
         check_is_fitted(self)
-        signs, terms = self._read(X), self._terms()
-        blocks = row_slices((len(signs), max(len(terms), 1)))
-        values = [multiply(signs[part], terms) @ self.weights_ for part in blocks]
-        return np.concatenate(values) - self.log_partition_
+        signs, is_new = self._read(X)
+        terms = self._terms()
+        values = np.empty(len(signs))
+        for part in row_slices((len(signs), max(len(terms), is_new.shape[1]))):
+            values[part] = multiply(signs[part], terms) @ self.weights_
+            values[part] += self._penalize(signs[part], is_new[part]).sum(axis=1)
+        return values - self.log_partition_
 
     def score(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, X: TableLike, y: object | None = None
@@ -335,7 +349,9 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
         DataFrame
             ``term``, ``value`` (product of the coded columns), ``weight`` and
             ``contribution``, their product, in nats. The first, ``"(constant)"``, is
-            ``-log_partition_``; all add up to :meth:`score_samples`.
+            ``-log_partition_``; all add up to :meth:`score_samples`. A number that was
+            not seen in `fit` counts in terms as the nearer one that was, and has a
+            contribution of its own.
 
         Raises
         ------
@@ -343,9 +359,14 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
             If pandas is not installed: it comes with the extra ``frames``.
         """
         check_is_fitted(self)
-        (values,) = multiply(self._read(one_row(x)), self._terms())
+        signs, is_new = self._read(one_row(x))
+        (values,) = multiply(signs, self._terms())
         columns = self._names_of_terms(), values, self.weights_, values * self.weights_
         parts = list(zip(*columns, strict=True))
+        (penalties,) = self._penalize(signs, is_new)
+        for j in np.flatnonzero(penalties).tolist():
+            name = f"({column_names(self)[j]} was not seen in fit)"
+            parts.append((name, np.nan, np.nan, penalties[j]))
         return to_frame(
             tabulate_contributions(-self.log_partition_, parts, []), "explain"
         )
@@ -379,6 +400,7 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
         table, weight = table[rows], weight[rows]
         counts = count_observations(weight)
         weight = weight * (counts.sum() / weight.sum())
+        self._log_unseen = -float(np.log(2.0 * counts.sum() + 1.0))
         self._refuse_missing(table, rows, "has NaN")
         n_categories = {j: len(own) for j, own in self._categories.known().items()}
         self.coding_ = InputCoding.learn(table, n_categories, (), self.max_levels)
@@ -499,13 +521,37 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
     def _chains(self) -> FieldChains:
         return FieldChains.of(self._layout(), self._terms(), self.weights_, self._means)
 
-    def _read(self, X: TableLike) -> NDArray[np.float64]:
-        """Inputs of samples, (n_samples, n_inputs)."""
+    def _read(self, X: TableLike) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Inputs of samples, (n_samples, n_inputs), and where numbers are new."""
         table = read_table(self, X)
         unknown = "has NaN, or a category that was not seen in fit,"
         self._refuse_missing(table, np.arange(len(table)), unknown)
+        table, is_new = self.coding_.replace_new(table)
         names = getattr(self, "feature_names_in_", None)
-        return self._layout().read_signs(self.coding_.encode(table, names))
+        return self._layout().read_signs(self.coding_.encode(table, names)), is_new
+
+    def _penalize(
+        self, signs: NDArray[np.float64], is_new: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Log probabilities of new numbers, less those of the nearer ones."""
+        penalties = np.zeros(is_new.shape)
+        if not is_new.any():
+            return penalties
+        terms, layout = self._terms(), self._layout()
+        inputs = {int(self.coding_.usable[layout.members[i]]): i for i in layout.single}
+        for j in np.flatnonzero(is_new.any(axis=0)).tolist():
+            rows = np.flatnonzero(is_new[:, j])
+            if j not in inputs:
+                penalties[rows, j] = self._log_unseen
+                continue
+            of_column = [k for k, term in enumerate(terms) if inputs[j] in term]
+            products = multiply(signs[rows], [terms[k] for k in of_column])
+            # Log odds of the other number that was seen.
+            odds = -2.0 * (products @ self.weights_[of_column])
+            least = np.minimum(odds, 0.0) - np.log(2.0)
+            half = np.logaddexp(odds, 0.0) + self._log_unseen
+            penalties[rows, j] = np.minimum(least, half)
+        return penalties
 
     def _refuse_missing(
         self, table: NDArray[np.float64], rows: NDArray[np.intp], what: str

@@ -427,3 +427,94 @@ def test_the_row_that_is_missing_is_named_as_in_the_data():
     weight = np.r_[np.zeros(5), np.ones(25)]
     with pytest.raises(ValueError, match=r"column x1 has NaN in row 7: .*Imputer"):
         MOHNDensity().fit(X, sample_weight=weight)
+
+
+class TestNumbersThatFitHasNotSeen:
+    """On a line through two values a third one would be as likely as the nearer."""
+
+    def model_and_row(self):
+        rng = np.random.default_rng(0)
+        X = sample_field([(0, 1)], np.array([0.6]), 3, 200, 0)
+        X = np.column_stack([X * [1.0, 0.1, 1.0] + [0.0, 0.2, 0.0], np.ones(200)])
+        X = np.column_stack([X, rng.normal(size=200)])
+        return MOHNDensity().fit(X), X[:1]
+
+    @pytest.mark.parametrize("value", [0.0, 5.0, -3.0, 1e300, 1.0 + 1e-6])
+    def test_they_are_less_likely_than_all_that_it_has_seen(self, value):
+        model, row = self.model_and_row()
+
+        def score(column, number):
+            return model.score_samples(with_number(row, column, number))[0]
+
+        ends = [score(0, -1.0), score(0, 1.0)]
+        half = -np.log(2.0 * 200 + 1.0)
+        expected = min(min(ends) - np.log(2.0), logsumexp(ends) + half)
+        assert score(0, value) == pytest.approx(expected)
+        if value != 1.0 + 1e-6:
+            assert score(3, value) == pytest.approx(score(3, 1.0) + half)
+        with_both = with_number(with_number(row, 0, value), 3, 7.0)
+        assert_allclose(model.score_samples(with_both), expected + half)
+
+    def test_less_than_half_as_likely_as_a_rare_one(self):
+        """One of 200 has p of about 1 / 200, more than 1 / 401: half of it is less."""
+        X = np.zeros((200, 1))
+        X[0] = 1.0
+        model = MOHNDensity(l2=1e-6).fit(np.column_stack([X, X[::-1]]))
+        usual, rare, new = model.score_samples([[0.0, 0.0], [1.0, 0.0], [0.5, 0.0]])
+        assert rare < usual - np.log(100.0)
+        assert new <= rare - np.log(2.0)
+
+    def test_explanations_add_up(self):
+        model, row = self.model_and_row()
+        row = with_number(with_number(row, 1, 0.5), 3, 0.0)
+        parts = model.explain(row)
+        assert parts.contribution.sum() == pytest.approx(model.score_samples(row)[0])
+        own = parts[parts.term.str.contains("not seen in fit")]
+        assert set(own.term) == {f"(x{j} was not seen in fit)" for j in (1, 3)}
+        assert (own.contribution < -np.log(200.0)).all()
+
+    def test_rounding_and_single_precision_are_no_other_numbers(self):
+        model, row = self.model_and_row()
+        known = model.score_samples(row)
+        for other in (row * (1.0 + 1e-12), row.astype(np.float32).astype(float)):
+            assert_allclose(model.score_samples(other), known)
+        assert_allclose(model.score_samples(row.astype(np.float32)), known)
+        single = clone(model).fit(row_pairs().astype(np.float32))
+        double = clone(model).fit(row_pairs())
+        for fitted in (single, double):
+            assert_allclose(
+                fitted.score_samples(row_pairs()),
+                fitted.score_samples(row_pairs().astype(np.float32)),
+            )
+        # Seconds of these years are a minute apart in single precision.
+        times = 1.7e9 + 60.0 * np.arange(2)[np.arange(40) % 2][:, None]
+        exact = MOHNDensity(max_order=1).fit(np.hstack([times, times]))
+        seen, new = exact.score_samples([[1.7e9, 1.7e9], [1.7e9 + 20.0, 1.7e9]])
+        assert new < seen - np.log(40.0)
+
+    def test_rows_of_no_weight_are_scored(self):
+        X = np.tile([[0.0, 1.0], [1.0, 0.0]], (20, 1))
+        X[0] = 2.0
+        weight = np.r_[0.0, np.ones(39)]
+        scores = MOHNDensity(max_order=1).fit(X, sample_weight=weight).score_samples(X)
+        assert scores[0] < scores[1:].min() - 2.0 * np.log(2.0)
+
+    def test_bools_and_texts_of_one_value(self):
+        table = pd.DataFrame({"flag": [True] * 30, "size": [1, 2] * 15})
+        model = MOHNDensity(max_order=1).fit(table)
+        seen, new = model.score_samples(
+            pd.DataFrame({"flag": [True, False], "size": [1, 1]})
+        )
+        assert new == pytest.approx(seen - np.log(61.0))
+
+
+def with_number(row, column, number):
+    """Copy of a row with another number."""
+    row = row.copy()
+    row[0, column] = number
+    return row
+
+
+def row_pairs():
+    """Rows of numbers that single precision rounds."""
+    return np.tile([[0.1, 0.7], [0.3, 1.0 / 3.0], [0.3, 0.7]], (10, 1))

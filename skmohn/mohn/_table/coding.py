@@ -39,6 +39,10 @@ class CodeConstants:
 
     # Of a code beyond it, no digit tells values of the column's own range apart.
     max_code: float = tuned(1e15, "rounding")
+    # Relative difference of numbers that are one: that of single precision, as long as
+    # it is less than this fraction of the difference of a column's two numbers.
+    rounding: float = tuned(2.0**-24, "rounding")
+    max_rounding: float = tuned(1e-3, "rounding")
     # Standard errors from 0 of a mean input that is clearly not 0. All inputs of other
     # tables of bits are -1, 0 or +1, which takes less time.
     n_errors_off_center: float = tuned(3.0, "cost")
@@ -379,6 +383,27 @@ class InputCoding:
                 inputs = inputs.astype(np.float64)
             inputs[rows] = coded
         return inputs, unknown
+
+    def replace_new(
+        self, X: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """New numbers of columns of one or two as the nearer of these; their mask."""
+        columns = np.flatnonzero(np.isin(self.kind, (CONSTANT, TWO_VALUED)))
+        units, low, high, *_ = self._lines_of(columns)
+        table, is_new = X.copy(), np.zeros(X.shape, dtype=bool)
+        for rows in row_slices((len(X), len(columns))):
+            values = self._without_far(X[rows, columns], columns)
+            values = self._rounded(values, columns)
+            with np.errstate(over="ignore"):
+                scaled = values / units
+                is_high = high - scaled < scaled - low
+            nearest = np.where(is_high, self.high[columns], self.low[columns])
+            table[rows, columns] = nearest
+            size = np.maximum(np.abs(scaled), np.abs(nearest / units))
+            limit = np.where(low < high, _CODES.max_rounding * (high - low), np.inf)
+            tolerance = np.minimum(_CODES.rounding * size, limit)
+            is_new[rows, columns] = np.abs(scaled - nearest / units) > tolerance
+        return table, is_new
 
     def mark_far(self, X: Any) -> Any:
         """Rows of a fit with NaN for the numbers far off: they are taken as missing."""
