@@ -41,7 +41,13 @@ from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
 from skmohn._core._versions import Versioned
 from skmohn.model_selection._param_space import ParamSpace, Setting
-from skmohn.model_selection._trials import Outcomes, Trials, read_results
+from skmohn.model_selection._trials import (
+    Outcomes,
+    SearchResults,
+    Trials,
+    describe_scoring,
+    read_results,
+)
 from skmohn.mohn import MOHNRegressor
 from skmohn.optimize import BlackBoxOptimizer
 
@@ -94,9 +100,9 @@ class BlackBoxSearchCV(HTMLRepr, Versioned, BaseSearchCV, CallbackSupportMixin):
         Settings to propose at a time. Fewer are better, but can keep fewer workers
         busy.
     initial_results : dict, default=None
-        `cv_results_` of an earlier search with the same data and folds. It goes on from
-        there: those settings are not tried again, and do not count for `n_evaluations`.
-        Those that `param_grid` does not have are left out.
+        `cv_results_` of an earlier search with the same data, folds and scoring. It
+        goes on from there: those settings are not tried again, and do not count for
+        `n_evaluations`. Those that `param_grid` does not have are left out.
     verbose : int, default=0
         The higher, the more messages, as in GridSearchCV.
     pre_dispatch : int or str, default="2*n_jobs"
@@ -280,7 +286,7 @@ class BlackBoxSearchCV(HTMLRepr, Versioned, BaseSearchCV, CallbackSupportMixin):
         ------
         ValueError
             For grids that are invalid, if all fits have failed, and if
-            `initial_results` has other folds, or all settings there are.
+            `initial_results` has other folds or scores, or all settings there are.
         """
         scorer = FoldScorer(self, X, y, params)
         seed = int(check_random_state(self.random_state).randint(2**31))
@@ -300,7 +306,8 @@ class BlackBoxSearchCV(HTMLRepr, Versioned, BaseSearchCV, CallbackSupportMixin):
         is_raced = self.racing and is_single and not callable(self.refit)
         trials = Trials(scorer, metric, is_raced)
         if self.initial_results is not None:
-            data = self.initial_results, scorer, self.return_train_score
+            scoring = describe_scoring(self.scoring, self.estimator)
+            data = self.initial_results, scorer, self.return_train_score, scoring
             # Of a setting that is there twice, what has more folds.
             known: dict[Any, tuple[Setting, Outcomes]] = {}
             for setting, outcomes in read_results(*data):
@@ -344,7 +351,10 @@ class BlackBoxSearchCV(HTMLRepr, Versioned, BaseSearchCV, CallbackSupportMixin):
         """Set what a fit leaves."""
         self._report_failures([o for row in trials.outcomes for o in row])
         scorer, outcomes = trials.scorer, trials.outcomes
-        results = tabulate_folds(self, trials.settings, outcomes, len(scorer.folds))
+        results = SearchResults(
+            tabulate_folds(self, trials.settings, outcomes, len(scorer.folds)),
+            describe_scoring(self.scoring, self.estimator),
+        )
         vars(self).update(conclude_search(self, scorer, results))
         self.stopping_reason_ = reason
         self._analyzed = None

@@ -1,5 +1,6 @@
 """Trials of settings: which folds are run, and which settings are given up."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,6 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
+from sklearn.base import is_classifier, is_regressor
+from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.pipeline import Pipeline
 
 from skmohn._core._sklearn import FoldScorer
 from skmohn._core._tuned import tuned
@@ -126,8 +130,50 @@ class Trials:
         return np.array(scores)
 
 
+class SearchResults(dict[str, Any]):
+    """`cv_results_`, and what its scores are, of which the keys have no name."""
+
+    def __init__(self, results: Mapping[str, Any], scoring: str) -> None:
+        super().__init__(results)
+        self.scoring = scoring
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SearchResults, (dict(self), self.scoring)
+
+
+def describe_scoring(scoring: Any, estimator: Any) -> str:
+    """Name what is maximized, the same for a scorer as for its name."""
+    if scoring is None:
+        while isinstance(estimator, Pipeline):
+            estimator = estimator.steps[-1][1]
+        own = getattr(type(estimator), "score", None)
+        is_usual = getattr(own, "__module__", "").startswith("sklearn.")
+        if not is_usual or hasattr(estimator, "scoring"):
+            return "None"
+        if is_classifier(estimator):
+            return "accuracy"
+        return "r2" if is_regressor(estimator) else "None"
+    if isinstance(scoring, Mapping):
+        parts = (
+            f"{name}={describe_scoring(scoring[name], estimator)}"
+            for name in sorted(scoring, key=str)
+        )
+        return ", ".join(parts)
+    if not callable(scoring):
+        if isinstance(scoring, str):
+            return scoring
+        return ", ".join(f"{name}={name}" for name in sorted(scoring))
+    known = {repr(get_scorer(name)): name for name in get_scorer_names()}
+    # Another process has functions at other addresses.
+    shown = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(scoring))
+    return known.get(shown, shown)
+
+
 def read_results(
-    results: Mapping[Any, Any], scorer: FoldScorer, return_train_score: bool
+    results: Mapping[Any, Any],
+    scorer: FoldScorer,
+    return_train_score: bool,
+    scoring: str,
 ) -> Iterator[tuple[Setting, Outcomes]]:
     """Settings of an earlier `cv_results_`, and what came of them."""
     n_folds = len(scorer.folds)
@@ -145,6 +191,12 @@ def read_results(
         raise ValueError(
             f"initial_results has scores named {sorted(names)}, but this search has "
             f"{sorted(scorer.metrics)}: pass cv_results_ of one with the same scoring"
+        )
+    if isinstance(results, SearchResults) and results.scoring != scoring:
+        raise ValueError(
+            f"initial_results has scores of scoring={results.scoring!r}, but this "
+            f"search has {scoring!r}: pass cv_results_ of one with the same, or "
+            "initial_results=None to evaluate anew"
         )
     parts = ("test", "train") if return_train_score else ("test",)
     if not all(f"split0_{part}_{names[0]}" in results for part in parts):

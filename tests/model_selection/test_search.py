@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.metrics import make_scorer, recall_score
+from sklearn.metrics import accuracy_score, f1_score, make_scorer, recall_score
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -389,6 +389,44 @@ def test_a_grid_search_can_be_extended():
     search.set_params(initial_results=grid_search.cv_results_, return_train_score=True)
     with pytest.raises(ValueError, match="no scores of training rows"):
         search.fit(X, y)
+
+
+def weighted_f1(model, X, y):
+    """A scorer that is a function."""
+    return f1_score(y, model.predict(X), average="weighted")
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "is_other"),
+    [
+        (None, "neg_log_loss", True),
+        ("accuracy", "balanced_accuracy", True),
+        ("accuracy", weighted_f1, True),
+        ({"a": "accuracy"}, {"a": "f1_macro"}, True),
+        ({"a": "accuracy"}, {"a": make_scorer(accuracy_score)}, False),
+        (["accuracy", "f1_macro"], ["f1_macro", "accuracy"], False),
+        (None, "accuracy", False),
+        ("accuracy", make_scorer(accuracy_score), False),
+        (weighted_f1, weighted_f1, False),
+    ],
+)
+@pytest.mark.parametrize("store", [clone, None], ids=["cloned", "pickled"])
+def test_a_search_goes_on_with_the_same_scoring_alone(earlier, later, is_other, store):
+    grid, options = {"model__n_neighbors": range(1, 9)}, {"cv": 2, "random_state": 0}
+    refit = not isinstance(earlier, dict | list)
+    search = BlackBoxSearchCV(PIPELINE, grid, n_evaluations=2, scoring=earlier,
+                              refit=refit, **options).fit(X, y)  # fmt: skip
+    results = pickle.loads(pickle.dumps(search.cv_results_))
+    search.set_params(scoring=later, initial_results=results)
+    search = search if store is None else store(search)
+    if not is_other:
+        assert len(search.fit(X, y).cv_results_["params"]) == 4
+        return
+    with pytest.raises(
+        ValueError, match=r"initial_results has scores of scoring=.*anew"
+    ):
+        search.fit(X, y)
+    assert len(search.set_params(initial_results=None).fit(X, y).cv_results_["params"])
 
 
 @pytest.mark.parametrize(
