@@ -36,6 +36,9 @@ class ClockConstants:
 _CLOCK = ClockConstants()
 # Inputs are cut there, in standard deviations, so that sums of them are numbers.
 FARTHEST_INPUT: Final = 1e100
+# What to do with a loss of arrays where one of two floats is needed, and the reverse.
+_OR_OF_ALL: Final = " (decomposable=False if it takes all targets and outputs at once)"
+_OR_OF_TWO: Final = " (decomposable=True if it takes one target and one output)"
 ACTIVATIONS = {
     "identity": kernels.IDENTITY,
     "tanh": kernels.TANH,
@@ -211,7 +214,7 @@ def address_of_own_loss(
         raise ValueError(
             f"loss must be a function of a target and an output, got {loss!r}: numba "
             "compiles neither functools.partial nor callable objects, so wrap them in "
-            "a function of floats"
+            f"a function of floats{_OR_OF_ALL}"
         )
     if not is_compiled:
         element = numba.njit(element, error_model="numpy")
@@ -220,10 +223,12 @@ def address_of_own_loss(
     except (numba.NumbaError, TypeError, ValueError) as error:
         raise ValueError(
             "loss must be a function of two floats, target and output, that returns a "
-            f"float and that numba can compile: {error}"
+            f"float and that numba can compile{_OR_OF_ALL}: {error}"
         ) from error
     if np.isnan(value):
-        raise ValueError("loss must return a number, not NaN")
+        raise ValueError(
+            f"loss must return a number for two floats, not NaN{_OR_OF_ALL}"
+        )
 
     @jit(is_cached=False, **kernels.BY_ADDRESS)
     def sum_of_row(
@@ -305,6 +310,7 @@ class OutputLoss:
         self._params = _read_weights(function, sample_weight[self._kept])
         # What the function has raised: no exception passes through compiled code.
         self._error: BaseException | None = None
+        self._is_first = True  # call of the function
         # Kernels have the address alone: this object has to outlive their calls.
         self.address, self._callback = make_callback(self._evaluate, kernels.LOSS)
 
@@ -330,10 +336,32 @@ class OutputLoss:
                 for row in picked
             ]
             outputs = self._in_form(np.array(outputs, dtype=np.float64))
-            return float(self._function(self._y, outputs, **self._params))
+            return self._call(outputs)
         except BaseException as error:
             self._error = error
             return np.nan
+
+    def _call(self, outputs: NDArray[np.float64]) -> float:
+        """Call the function; refuse one that takes no arrays, or returns no number."""
+        is_first, self._is_first = self._is_first, False
+        try:
+            found: Any = self._function(self._y, outputs, **self._params)
+        except (TypeError, ValueError) as error:
+            if not is_first:
+                raise
+            raise ValueError(
+                "loss with decomposable=False is called with arrays of all targets and "
+                f"outputs, and raises {type(error).__name__}: {error}{_OR_OF_TWO}"
+            ) from error
+        try:
+            return float(found)
+        except (TypeError, ValueError) as error:
+            kind, shape = type(found).__name__, getattr(found, "shape", None)
+            shown = f"an array of shape {shape}" if shape else f"a {kind}"
+            raise ValueError(
+                "loss with decomposable=False must return one number for all targets "
+                f"and outputs, such as their mean, not {shown}{_OR_OF_TWO}"
+            ) from error
 
 
 def _read_weights(

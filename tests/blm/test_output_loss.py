@@ -1,5 +1,7 @@
 """Losses of all targets and outputs at once."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
@@ -205,3 +207,38 @@ def test_losses_with_a_name_are_decomposable(network):
     X, y = rare()
     with pytest.raises(ValueError, match="decomposable=False needs a callable loss"):
         network(decomposable=False).fit(X, y)
+
+
+@pytest.mark.parametrize("network", [BLMClassifier, BLMRegressor])
+@pytest.mark.parametrize(
+    ("loss", "match"),
+    [
+        (lambda y, out: (y - out) ** 2, r"one number .*not an array of shape \(300,\)"),
+        (lambda y, out: math.fabs(y - out), "arrays of all .*, and raises TypeError"),
+        (lambda y, out: float(y * out < 0.0) if y else 0.0, "and raises ValueError"),
+        (lambda y: 0.0, "raises TypeError: .*takes 1 positional argument"),
+        (lambda y, out: None, "one number .*not a NoneType"),
+        (lambda y, out: 1j, "one number .*not a complex"),
+        (np.subtract, r"one number .*not an array"),
+    ],
+)
+def test_losses_of_one_target_are_refused_where_all_are_passed(network, loss, match):
+    X, y = rare()
+    model = network((2,), loss=loss, decomposable=False, **BRIEF)
+    match = f"loss with decomposable=False .*{match}.*decomposable=True if it takes one"
+    with pytest.raises(ValueError, match=match):
+        model.fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "loss", [squared_error, lambda y, out: -np.corrcoef(y, out)[0, 1], spearmanr, sum]
+)
+def test_losses_of_all_targets_are_refused_where_one_is_passed(loss):
+    def of_frame(y_true, outputs):
+        return loss(y_true.tolist(), outputs)
+
+    X, y = rare()
+    with pytest.raises(
+        ValueError, match=r"loss must .*\(decomposable=False if it take"
+    ):
+        BLMRegressor((2,), loss=of_frame, **BRIEF).fit(X, y)
