@@ -9,7 +9,13 @@ from sklearn.utils import check_random_state
 from skmohn._core._sklearn import validate_params
 from skmohn._core._walsh import WalshPolynomial
 from skmohn._core._walsh_kernels import transform
-from skmohn.datasets._sampling import SAMPLING_CONSTRAINTS, Count, Optima, sample
+from skmohn.datasets._sampling import (
+    SAMPLING_CONSTRAINTS,
+    Count,
+    Optima,
+    require_room,
+    sample,
+)
 
 
 @validate_params(
@@ -117,6 +123,7 @@ def make_mk_trap(
     >>> data.x_maximum
     array([1., 1., 1., 1., 1., 1., 1., 1., 1., 1., 1., 1.])
     """
+    require_room(n_samples, int(k) * int(m), 2 ** int(k) * int(m))
     rng = check_random_state(random_state)
     blocks = _deal(rng, m, k, shuffle)
     ones = np.array([index.bit_count() for index in range(2**k)])
@@ -210,6 +217,7 @@ def make_bmda_quadratic(
     """
     if n_features % 2:
         raise ValueError(f"n_features must be even to be paired, got {n_features}.")
+    require_room(n_samples, int(n_features), 3 * (int(n_features) // 2))
     rng = check_random_state(random_state)
     blocks = _deal(rng, n_features // 2, 2, shuffle)
     return sample(

@@ -9,7 +9,8 @@ from sklearn.utils import Bunch, check_random_state
 
 from skmohn._core._sklearn import validate_params
 from skmohn._core._types import Term
-from skmohn.datasets._sampling import Count, Number
+from skmohn._core._validation import require_memory
+from skmohn.datasets._sampling import ROOM, Count, Number
 from skmohn.mohn import Genotypes
 
 _COUNT = [Count(0)]
@@ -133,6 +134,7 @@ def make_gwas(
     >>> [len(term) for term in scan.terms]
     [1, 1, 2]
     """
+    _require_room(int(n_variants), int(n_samples), int(block_size))
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
     n_blocks = -(-n_variants // block_size)
     n_all_main_effects = n_main_effects + 2 * n_pairs_with_main_effects
@@ -173,6 +175,19 @@ def make_gwas(
             f"Simulated genome scan of {n_variants} variants in blocks of "
             f"{block_size}, with {n_all_main_effects} main effects and {n_pairs} pairs."
         ),
+    )
+
+
+def _require_room(n_variants: int, n_samples: int, block_size: int) -> None:
+    """Refuse genotypes that do not fit in memory, before any are drawn."""
+    # Two bits each; of a block two normal numbers, and an integer.
+    block_size = min(block_size, n_variants)
+    n_bytes = n_variants * n_samples // 4 + 16 * block_size * n_samples
+    n_bytes += n_variants * ROOM.feature
+    require_memory(
+        float(min(n_bytes, 10**300)),
+        "a scan of that many samples and variants",
+        "lower n_samples, n_variants or block_size",
     )
 
 

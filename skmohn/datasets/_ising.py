@@ -1,5 +1,6 @@
 """Spin glasses."""
 
+import math
 from collections.abc import Sequence
 from itertools import product
 from typing import Any
@@ -14,6 +15,7 @@ from skmohn.datasets._sampling import (
     OPTIMUM_CONSTRAINT,
     SAMPLING_CONSTRAINTS,
     find_optima,
+    require_room,
     sample,
 )
 
@@ -135,6 +137,8 @@ def make_ising(
         raise ValueError(f"shape must hold integers >= 1, got {shape!r}.")
     if not any(side > 1 for side in shape):
         raise ValueError(f"shape needs a side longer than 1, got {shape!r}.")
+    n_sites = math.prod(map(int, shape))
+    require_room(n_samples, n_sites, n_sites * sum(side > 2 for side in shape))
     rng = check_random_state(random_state)
     sites = np.arange(np.prod(shape)).reshape(shape)
     edges = np.concatenate(

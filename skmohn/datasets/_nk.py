@@ -12,6 +12,7 @@ from skmohn.datasets._sampling import (
     SAMPLING_CONSTRAINTS,
     Count,
     find_optima,
+    require_room,
     sample,
 )
 
@@ -116,6 +117,7 @@ def make_nk(
     """
     if k >= n_features:
         raise ValueError(f"k must be below n_features={n_features}, got {k}.")
+    require_room(n_samples, int(n_features), int(n_features) << int(k))
     rng = check_random_state(random_state)
     if neighbors == "nearest":
         blocks = np.add.outer(np.arange(n_features), np.arange(k + 1)) % n_features

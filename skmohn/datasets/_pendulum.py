@@ -12,6 +12,7 @@ from sklearn.utils import Bunch, check_random_state, check_scalar
 
 from skmohn._core._tuned import tuned
 from skmohn._core._types import check_array
+from skmohn._core._validation import require_memory
 from skmohn.blm._engine import require_policy
 from skmohn.datasets import _pendulum_kernels as kernels
 
@@ -237,6 +238,7 @@ class InvertedPendulum:
         """
         require_policy(policy)
         test = replace(self, duration=duration, n_simulations=n_simulations)
+        _require_room(test.n_simulations)
         random = check_random_state(random_state)
         angles = random.uniform(-self.max_start, self.max_start, test.n_simulations)
         _, errors, falls = test._simulate(policy, angles, np.inf)
@@ -329,6 +331,7 @@ class InvertedPendulum:
     def _angles(
         self, n_simulations: int, rng: np.random.Generator
     ) -> NDArray[np.float64]:
+        _require_room(n_simulations)
         if self.starts == "random":
             angles = rng.uniform(-self.max_start, self.max_start, n_simulations)
             return _hardest_first(angles)
@@ -391,6 +394,15 @@ class InvertedPendulum:
             fall_cost=np.inf if is_endless else float(self.fall_cost),
             sees_velocities=self.observe == "all",
         )
+
+
+def _require_room(n_simulations: int) -> None:
+    """Refuse starts that do not fit in memory: a state of four numbers each."""
+    require_memory(
+        32.0 * n_simulations,
+        f"n_simulations={n_simulations:,}",
+        "simulate fewer starts",
+    )
 
 
 def _is_at_most(value: Any, most: float) -> bool:

@@ -11,6 +11,7 @@ from sklearn.utils import Bunch
 from skmohn._core._elimination import find_neighbors, maximize_by_order, order_by_degree
 from skmohn._core._sklearn import Interval, Options, StrOptions
 from skmohn._core._tuned import tuned
+from skmohn._core._validation import require_memory
 from skmohn._core._walsh import WalshPolynomial, evaluate, flatten_sets
 
 # Minimum and maximum: the value and the spins that have it, or None twice.
@@ -32,6 +33,18 @@ class NumberConstants:
 
 
 _NUMBERS = NumberConstants()
+
+
+@dataclass(frozen=True)
+class RoomConstants:
+    """Bytes that a problem takes at least."""
+
+    cell: int = tuned(9, "cost")  # of X, and of spins
+    feature: int = tuned(60, "cost")  # its name
+    term: int = tuned(100, "cost")  # a tuple of integers
+
+
+ROOM = RoomConstants()
 
 
 class Count(Interval):
@@ -75,6 +88,23 @@ SAMPLING_CONSTRAINTS = {
 }
 
 OPTIMUM_CONSTRAINT = [StrOptions({"auto"}), Options(bool, {True, False})]
+
+
+def require_room(n_samples: int, n_features: int, n_terms: int = 0) -> None:
+    """Refuse samples and terms that do not fit in memory, before any are drawn."""
+    n_bytes = int(n_samples) * n_features * ROOM.cell + n_features * ROOM.feature
+    n_bytes += n_terms * ROOM.term
+    require_memory(
+        # More is no float.
+        float(min(n_bytes, 10**300)),
+        f"a problem of {_shown(n_features)} features and {_shown(n_samples)} samples",
+        "ask for fewer of them",
+    )
+
+
+def _shown(number: int) -> str:
+    """Number as text, briefly if it has many digits."""
+    return f"{number:,}" if number < 10**15 else f"at least {10**15:.0e}"
 
 
 def find_optima(

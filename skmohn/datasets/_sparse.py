@@ -19,6 +19,7 @@ from skmohn.datasets._sampling import (
     Count,
     Number,
     find_optima,
+    require_room,
     sample,
 )
 
@@ -320,6 +321,11 @@ def make_sparse_walsh(
     >>> make_sparse_walsh(1000, 3000, random_state=0).X.shape
     (1000, 1000)
     """
+    counts = n_terms.values() if isinstance(n_terms, dict) else [n_terms]
+    n_all = sum(max(int(count), 0) for count in counts if is_integer(count))
+    # More terms than there are sets are refused below.
+    n_all = min(n_all, 2 ** min(int(n_features), 64))
+    require_room(n_samples, int(n_features), n_all)
     rng = check_random_state(random_state)
     if isinstance(n_terms, dict):
         terms = terms_by_order(rng, n_features, n_terms, heredity)

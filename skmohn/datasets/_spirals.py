@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Bunch, check_random_state
 
 from skmohn._core._sklearn import validate_params
-from skmohn.datasets._sampling import Count, Number
+from skmohn.datasets._sampling import Count, Number, require_room
 
 
 @validate_params(
@@ -62,6 +62,7 @@ def make_two_spirals(
     >>> int(spirals.y.sum())
     97
     """
+    require_room(int(n_samples), 2)
     rng = check_random_state(random_state)
     first = _arm(n_samples - n_samples // 2)
     second = -_arm(n_samples // 2)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import hadamard
 
+from skmohn._core import _validation
 from skmohn.datasets import (
     make_bmda_quadratic,
     make_gwas,
@@ -419,3 +420,36 @@ def test_more_effects_than_blocks():
     for name in ("n_pairs", "n_main_effects"):
         with pytest.raises(ValueError, match="each needs a block of its own"):
             make_gwas(200, **{name: 10**330})
+
+
+# Each needs a few megabytes, were it made; the last is a size that none has.
+TOO_LARGE = {
+    "bmda": lambda size: make_bmda_quadratic(2 * size, n_samples=1),
+    "traps": lambda size: make_mk_trap(2, size, n_samples=1),
+    "nk": lambda size: make_nk(size, 1, n_samples=1, optimum=False),
+    "ising": lambda size: make_ising((size,), n_samples=1, optimum=False),
+    "walsh": lambda size: make_sparse_walsh(size, 3, n_samples=1, optimum=False),
+    "terms": lambda size: make_sparse_walsh(size, {1: size}, heredity=None,
+                                            n_samples=1, optimum=False),
+    "samples": lambda size: make_mk_trap(2, 1, n_samples=5 * size),
+    "variants": lambda size: make_gwas(size, 20, n_pairs=0, n_main_effects=0),
+    "people": lambda size: make_gwas(20, size, n_pairs=0, n_main_effects=0),
+    "block": lambda size: make_gwas(size, 20, block_size=size, n_pairs=0,
+                                    n_main_effects=0),
+    "spirals": lambda size: make_two_spirals(5 * size),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", TOO_LARGE.values(), ids=TOO_LARGE)
+def test_problems_without_room_are_refused_before_they_are_made(make, monkeypatch):
+    monkeypatch.setattr(_validation, "memory_limit", lambda: 2.0**20)
+    with pytest.raises(MemoryError, match=r"may have 1\.0 MiB; (ask|lower)"):
+        make(20_000)
+    monkeypatch.undo()
+    with pytest.raises(MemoryError, match="GiB of memory and this process may have"):
+        make(10**15)
+
+
+def test_more_terms_than_sets_are_no_question_of_memory():
+    with pytest.raises(ValueError, match=r"n_terms must be at most 10,"):
+        make_sparse_walsh(4, 10**15, max_order=2)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import solve_ivp
 
+from skmohn._core import _validation
 from skmohn.blm import make_policy
 from skmohn.datasets import InvertedPendulum
 
@@ -284,3 +285,14 @@ def test_energies_of_huge_numbers_are_infinite():
     pendulum, state = InvertedPendulum(), np.full(4, 1e200)
     assert pendulum.energy(state) == np.inf
     assert not np.isfinite(pendulum.derivative(state)[2:]).all()
+
+
+def test_starts_without_room_are_refused_before_they_are_made(monkeypatch):
+    for n_simulations in (10**5, 10**15):
+        system = InvertedPendulum(n_simulations=n_simulations, duration=2.0)
+        monkeypatch.setattr(_validation, "memory_limit", lambda: 2.0**20)
+        match = r"n_simulations=1.*may have 1\.0 MiB; simulate fewer"
+        with pytest.raises(MemoryError, match=match):
+            system(NOTHING, np.random.default_rng(0))
+        with pytest.raises(MemoryError, match=match):
+            SYSTEM.test(NOTHING, n_simulations, duration=2.0)
