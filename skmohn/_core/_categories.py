@@ -185,6 +185,15 @@ class Categories:
                 X[:, j] = [to_kind(n) if n.is_integer() else n for n in X[:, j]]
         return X
 
+    def write_drawn(self, table: NDArray[np.float64]) -> NDArray:
+        """Write drawn rows: of objects, unless all columns hold numbers of one kind."""
+        kinds = {self.kinds.get(j, "float") for j in range(table.shape[1])}
+        has_times = not kinds.isdisjoint({"datetime64", "timedelta64"})
+        if self.encoders or has_times or (len(kinds) > 1 and "bool" in kinds):
+            return self.decode(table)
+        is_bool = kinds == {"bool"} and np.isin(table, (0.0, 1.0)).all()
+        return table.astype(bool) if is_bool else table
+
     def number(self, j: int, value: object) -> float:
         """Number of one value of a column; NaN if it has none."""
         if j in self.encoders:
@@ -261,6 +270,20 @@ def read_table(
         # Polars makes integers of times, or fails, where they are beside numbers.
         estimator._input_dtype = "float64" if times else name_dtype(X)
     return table
+
+
+def learn_kinds(
+    estimator: CategoryReader, X: TableLike, weights: Sequence[ArrayLike | None]
+) -> None:
+    """Remember which columns hold times, booleans or integers, of rows that count."""
+    # Of a table with categories that is known.
+    if estimator._categories.encoders:
+        return
+    X = as_table(to_numpy(X))
+    rows = weighted_rows(X, weights)
+    known = X if rows is None else safe_indexing(X, rows)
+    options = column_names(estimator), estimator._categories.handle_unknown
+    estimator._categories = Categories.learn(known, [], *options)
 
 
 def _choose_columns(

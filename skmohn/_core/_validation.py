@@ -143,8 +143,8 @@ def refuse_set(values: object, name: str) -> None:
         )
 
 
-def read_names(names: Iterable[str], name: str) -> list[str]:
-    """Read a list of strings."""
+def read_names(names: Iterable[str], name: str, of: str = "") -> list[str]:
+    """Read a list of strings, all different if they are names `of` something."""
     if isinstance(names, str):
         raise ValueError(f"{name} must be a list of strings, got the string {names!r}")
     refuse_set(names, name)
@@ -154,6 +154,11 @@ def read_names(names: Iterable[str], name: str) -> list[str]:
     for each in names:
         if not isinstance(each, str):
             raise ValueError(f"{name} must be strings, got {each!r}")
+    if of and len(set(names)) < len(names):
+        twin = next(each for each in names if names.count(each) > 1)
+        raise ValueError(
+            f"{name} has {twin!r} more than once: give each {of} a name of its own"
+        )
     return names
 
 

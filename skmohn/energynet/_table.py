@@ -19,7 +19,7 @@ from skmohn._core._categories import (
     Categories,
     are_unknown,
     as_table,
-    column_names,
+    learn_kinds,
     read_table,
 )
 from skmohn._core._names import input_names, unique_names
@@ -35,7 +35,6 @@ from skmohn._core._validation import (
     densify,
     require_memory,
     to_numpy,
-    weighted_rows,
 )
 from skmohn.energynet._coding import UnitCoding, with_settings
 from skmohn.energynet._groups import Groups
@@ -234,22 +233,11 @@ def read_columns(
     plain, given = partial(_read_plain, estimator, dtype=dtype), X
     options = {"reset": reset, "like": like, "weights": weights}
     X = read_table(estimator, X, read_plain=plain, **options)
-    if reset and not estimator._categories.encoders:
-        _learn_kinds(estimator, given, weights)
+    if reset:
+        learn_kinds(estimator, given, weights)
     if not allow_missing:
         _refuse_missing(X, estimator._categories)
     return np.ascontiguousarray(X)
-
-
-def _learn_kinds(
-    estimator: Any, X: TableLike, weights: Sequence[ArrayLike | None]
-) -> None:
-    """Remember which columns hold times, booleans or integers, of rows that count."""
-    X = as_table(to_numpy(X))
-    rows = weighted_rows(X, weights)
-    known = X if rows is None else safe_indexing(X, rows)
-    options = column_names(estimator), estimator._categories.handle_unknown
-    estimator._categories = Categories.learn(known, [], *options)
 
 
 def unseen_categories(table: Table, given: TableLike) -> NDArray[np.bool_]:

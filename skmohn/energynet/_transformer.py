@@ -672,6 +672,7 @@ class EnergyNetTransformer(
         ndarray of shape (n_samples, n_features)
             In the units of X: bits for columns within [0, 1]; for thermometers numbers
             within levels, or the value that most samples of a level had, as often.
+            Columns of booleans stay such: of objects, beside columns of numbers.
         """
         check_is_fitted(self)
         check_scalar(n_samples, "n_samples", Integral, min_val=1)
@@ -684,7 +685,8 @@ class EnergyNetTransformer(
             logits = states @ rbm.weights
             states = np.empty_like(logits)
             draw_visible(logits, rbm.visible_bias, rbm.groups, stream, states)
-        return as_written(self.coding_.draw(states, random_state), self._categories)
+        drawn = self.coding_.draw(states, random_state)
+        return self._categories.write_drawn(drawn)
 
     def _list_facts(self) -> list[str]:
         """Units of columns and layers, reasons for the widths, and the likelihood."""

@@ -523,7 +523,7 @@ def explain_game(
         of all are met exactly, so that Shapley values add up to their difference. If
         not, values have noise, which standard errors include.
     player_names : sequence of str, default=None
-        Names of the players. None for x0, x1, ...
+        Names of the players, all different. None for x0, x1, ...
     random_state : int, RandomState instance or None, default=None
         Seed of the coalitions.
 
@@ -564,7 +564,7 @@ def explain_game(
         raise TypeError(f"game must be a function, got {type(game).__name__}")
     names = [f"x{i}" for i in range(n_players)]
     if player_names is not None:
-        names = read_names(player_names, "player_names")
+        names = read_names(player_names, "player_names", of="player")
     if len(names) != n_players:
         raise ValueError(
             f"player_names must be {n_players} names, one for each player, got "

@@ -12,7 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
-from skmohn._core._categories import Categories, column_names, one_row, read_table
+from skmohn._core._categories import (
+    Categories,
+    column_names,
+    learn_kinds,
+    one_row,
+    read_table,
+)
 from skmohn._core._fitting import all_or_nothing, one_blas_thread, warn_caller
 from skmohn._core._html import HTMLRepr
 from skmohn._core._rows import row_slices
@@ -214,6 +220,7 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
             The fitted estimator.
         """
         table = read_table(self, X, reset=True, weights=[sample_weight])
+        learn_kinds(self, X, [sample_weight])
         data = self._read_data(table, sample_weight)
         fit = search_terms(data, self.max_order, self.ebic_gamma, self.l2)
         self._learn_weights(fit)
@@ -289,8 +296,9 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_features)
             In the units of X; numbers are those that `fit` has seen in the level, as
-            frequent as there. Exact if
-            `is_normalized_exactly_`, else ends of annealed Gibbs chains, one each.
+            frequent as there. Columns of booleans stay such: of objects, beside columns
+            of numbers. Exact if `is_normalized_exactly_`, else ends of annealed Gibbs
+            chains, one each.
         """
         check_is_fitted(self)
         check_scalar(n_samples, "n_samples", Integral, min_val=1)
@@ -580,5 +588,4 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
                 continue
             ranks = rng.integers(_VALUES.n_quantiles, size=len(signs))
             table[:, column] = self._values[column][chosen, ranks]
-        has_names = self._categories.encoders or self._categories.kinds
-        return self._categories.decode(table) if has_names else table
+        return self._categories.write_drawn(table)

@@ -13,7 +13,6 @@ from skmohn._core._validation import is_integer, read_names, read_vector, requir
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._spike_slab.model import SpikeSlabModel
 from skmohn.mohn._table.coding import TWO_VALUED, InputCoding
-from skmohn.mohn._table.columns import repeated_name
 from skmohn.mohn._table.term_names import find_sets
 
 _CONSTRAINTS = {
@@ -63,10 +62,7 @@ def _read_names(feature_names: Iterable[str] | None) -> NDArray[np.object_] | No
     """Names of columns as an array, or None."""
     if feature_names is None:
         return None
-    names = read_names(feature_names, "feature_names")
-    repeated = repeated_name(names)
-    if repeated is not None:
-        raise ValueError(f"feature_names has {repeated!r} more than once")
+    names = read_names(feature_names, "feature_names", of="column")
     return np.array(names, dtype=object)
 
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from pandas.testing import assert_frame_equal
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from skmohn import EnergyNetImputer, EnergyNetTransformer
+from skmohn import EnergyNetImputer, EnergyNetTransformer, MOHNDensity
 
 N = 60
 FILLS = [{}, {"strategy": "mode"}, {"sample_posterior": True}]
@@ -196,3 +196,38 @@ def test_single_precision_stays_single(whiten):
     for options in ({}, {"strategy": "mode"}, {"sample_posterior": True}):
         imputer = EnergyNetImputer(net, add_indicator=True, random_state=0, **options)
         assert imputer.fit_transform(X).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    "density",
+    [
+        MOHNDensity(max_order=1),
+        EnergyNetTransformer(n_components=2, n_final_epochs=5, max_layers=1),
+    ],
+    ids=["field", "layers"],
+)
+def test_booleans_are_drawn_as_such(density):
+    rng = np.random.default_rng(0)
+    flags = rng.random((60, 3)) < 0.3
+    numbers = rng.normal(size=60)
+    for X in (flags, pd.DataFrame(flags), pd.DataFrame(flags).astype("boolean")):
+        drawn = density.fit(X).sample(4, random_state=0)
+        assert drawn.dtype == bool
+        assert_array_equal(
+            density.score_samples(drawn), density.score_samples(drawn * 1.0)
+        )
+    mixed = pd.DataFrame({"flag": flags[:, 0], "number": numbers})
+    for X in (mixed, mixed.astype({"flag": "boolean"}), mixed.astype(object)):
+        drawn = density.fit(X).sample(4, random_state=0)
+        assert [{type(v) for v in column} for column in drawn.T] == [{bool}, {float}]
+        again = pd.DataFrame(drawn, columns=X.columns)
+        assert np.isfinite(density.score_samples(again)).all()
+    # Rows without weight may hold something else.
+    other = mixed.astype(object)
+    other.iloc[0, 0] = 2.5
+    if isinstance(density, MOHNDensity):
+        weight = np.r_[0.0, np.ones(59)]
+        drawn = density.fit(other, sample_weight=weight).sample(4, random_state=0)
+        assert {type(v) for v in drawn[:, 0]} == {bool}
+    for X in (flags * 1.0, flags * 1, numbers[:, None], mixed.astype(float)):
+        assert density.fit(X).sample(4, random_state=0).dtype == np.float64

@@ -565,6 +565,7 @@ def first(z):
         ((first, 0), "'n_players'"),
         ((first, 12, {"n_evaluations": 20}), "n_evaluations=20 is too few for 12"),
         ((first, 3, {"player_names": ["a"]}), "player_names must be 3 names"),
+        ((first, 3, {"player_names": ["a", "b", "a"]}), "player_names has 'a' more"),
         ((first, 3, {"deterministic": "no"}), "'deterministic'"),
         ((first, 3, {"random_state": "a"}), "'random_state'"),
         ((lambda z: z, 3), re.escape("game must return one number for each row")),
