@@ -1,6 +1,7 @@
 """Environments of gymnasium as black boxes to train controllers on."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Real
 from threading import get_ident
 from types import ModuleType
@@ -11,8 +12,20 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state, check_scalar
 
 from skmohn._core._optional import import_optional
+from skmohn._core._tuned import tuned
 from skmohn._core._validation import is_integer
 from skmohn.blm._engine import require_policy
+
+
+@dataclass(frozen=True)
+class GymnasiumConstants:
+    """Rewards of environments."""
+
+    # Of rewards in single precision.
+    rounding: float = tuned(1e-6, "rounding")
+
+
+_GYMNASIUM = GymnasiumConstants()
 
 
 class GymnasiumObjective:
@@ -20,7 +33,9 @@ class GymnasiumObjective:
 
     Pass it to :meth:`BLMController.fit <skmohn.BLMController.fit>`. Observations must
     flatten to numbers; actions must be Discrete (the largest output picks one) or a Box
-    (outputs of -1 and 1 are the ends of the range, values beyond are clipped).
+    (outputs of -1 and 1 are the ends of the range, values beyond are clipped, and
+    integers rounded). An episode with an observation or a reward of NaN, or an infinite
+    return, has the return NaN, which no controller is chosen for.
 
     Parameters
     ----------
@@ -33,7 +48,7 @@ class GymnasiumObjective:
         Maximum number of steps per episode. None for the environment's own limit.
     max_reward : float, default=None
         Upper bound of the reward per step, if you know one. Evaluations then end as
-        soon as they cannot beat the incumbent.
+        soon as they cannot beat the incumbent. A larger reward is an error.
     **options : dict
         Passed to ``gymnasium.make``.
 
@@ -92,7 +107,8 @@ class GymnasiumObjective:
         self.options = options
         self._made = {}
         made = self._environment()
-        limit = made.spec.max_episode_steps if made.spec else None
+        spec = getattr(made, "spec", None)
+        limit = spec.max_episode_steps if spec else None
         if max_steps is None and limit is None:
             raise ValueError(
                 f"nothing limits the episodes of {made}: pass max_steps, because an "
@@ -172,22 +188,45 @@ class GymnasiumObjective:
         """Return of an episode, or less than is `wanted` when that is certain."""
         environment = self._environment()
         to_numbers, to_action = self._codings(environment)
-        observation, _ = environment.reset(seed=seed)
+        observation, _ = _unpack(environment.reset(seed=seed), 2, "reset")
         state, outputs = policy.initial_state(), np.empty(self.n_outputs)
         total = 0.0
         for left in range(self.max_steps)[::-1]:
-            policy.step(to_numbers(observation), state, outputs)
-            observation, reward, is_end, is_cut, _ = environment.step(
-                to_action(outputs)
-            )
-            total += float(reward)
+            numbers = to_numbers(observation)
+            if len(numbers) != self.n_inputs:
+                raise ValueError(
+                    f"environment has an observation of {len(numbers)} numbers, but "
+                    f"its observation_space has {self.n_inputs}"
+                )
+            if np.isnan(numbers).any():
+                return np.nan
+            policy.step(numbers, state, outputs)
+            found = environment.step(to_action(outputs))
+            observation, reward, is_end, is_cut, _ = _unpack(found, 5, "step")
+            total += self._read_reward(reward)
             if is_end or is_cut:
                 break
             if self.max_reward is None or wanted == -np.inf:
                 continue
             if total + max(self.max_reward, 0.0) * left <= wanted:
                 break
-        return total
+        return total if total < np.inf else np.nan
+
+    def _read_reward(self, reward: Any) -> float:
+        """Reward as a float, also of an array of one number."""
+        try:
+            found = float(np.asarray(reward).item())
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"environment has the reward {reward!r:.60}, which is no number"
+            ) from error
+        most = self.max_reward
+        if most is not None and found > most + _GYMNASIUM.rounding * abs(most):
+            raise ValueError(
+                f"max_reward={most}, but a step was rewarded {found:g}: raise it, or "
+                "pass None"
+            )
+        return found
 
     def _codings(
         self, environment: Any
@@ -215,11 +254,19 @@ class GymnasiumObjective:
         least, most = (
             np.where(is_bounded, *ends) for ends in ((low, -1.0), (high, 1.0))
         )
-        middle, half = (least + most) / 2, (most - least) / 2
+        # Halves first: the range may be wider than a float.
+        middle, half = least / 2 + most / 2, most / 2 - least / 2
+        are_integers = acted.dtype.kind in "iu"
 
         def to_action(outputs: NDArray[np.float64]) -> NDArray:
             action = middle + half * outputs.reshape(acted.shape)
-            return np.clip(action, low, high).astype(acted.dtype)
+            if not are_integers:
+                return np.clip(action, low, high).astype(acted.dtype)
+            # An end may be no float, and its float no such integer.
+            inside = (low < np.rint(action)) & (np.rint(action) < high)
+            rounded = np.where(inside, np.rint(action), 0.0).astype(acted.dtype)
+            ends = np.where(action > middle, acted.high, acted.low)
+            return np.where(inside, rounded, ends)
 
         return to_numbers, to_action
 
@@ -235,6 +282,12 @@ class GymnasiumObjective:
                     raise ValueError(f"environment={make!r}: {error}") from error
             else:
                 made = make(**self.options)
+                parts = ("observation_space", "action_space", "reset", "step")
+                if not all(hasattr(made, part) for part in parts):
+                    raise TypeError(
+                        "environment must be a function that returns an environment of "
+                        f"gymnasium, but it returns {made!r:.60}"
+                    )
             self._made[thread] = made
         return self._made[thread]
 
@@ -252,6 +305,17 @@ def _require_count(value: object, name: str) -> None:
         raise ValueError(f"{name} must be a positive integer, got {value!r}")
 
 
+def _unpack(found: Any, length: int, name: str) -> tuple[Any, ...]:
+    """Check what `reset` or `step` of an environment returns."""
+    if not isinstance(found, tuple) or len(found) != length:
+        n_found = len(found) if isinstance(found, tuple) else 1
+        raise TypeError(
+            f"{name} of environment returns {n_found} values where gymnasium has "
+            f"{length}: is it an environment of gym? Wrap it by the package shimmy"
+        )
+    return found
+
+
 def _n_numbers(space: Any) -> int:
     """Numbers of an observation that is laid out in a row."""
     if not space.is_np_flattenable:
@@ -259,7 +323,10 @@ def _n_numbers(space: Any) -> int:
             f"observations of {space} cannot be flattened to numbers: wrap the "
             "environment (gymnasium.ObservationWrapper)"
         )
-    return _gymnasium().spaces.flatdim(space)
+    n_numbers = _gymnasium().spaces.flatdim(space)
+    if not n_numbers:
+        raise ValueError(f"observations of {space} have no numbers")
+    return n_numbers
 
 
 def _n_outputs(space: Any) -> int:
@@ -267,7 +334,7 @@ def _n_outputs(space: Any) -> int:
     spaces = _gymnasium().spaces
     if isinstance(space, spaces.Discrete):
         return int(space.n)
-    if isinstance(space, spaces.Box):
+    if isinstance(space, spaces.Box) and np.prod(space.shape):
         return int(np.prod(space.shape))
     raise ValueError(
         f"actions must be Discrete or Box, got {space}: wrap the environment "

@@ -199,26 +199,147 @@ def test_discrete_spaces_may_start_anywhere_and_observations_are_laid_out():
 def test_spaces_that_do_not_fit_are_refused():
     spaces = gymnasium.spaces
     odd = Endless(action_space=spaces.MultiDiscrete([2, 2]))
-    with pytest.raises(ValueError, match="actions must be Discrete or Box, got Multi"):
+    with pytest.raises(ValueError, match=r"actions must be Discrete or Box, got Multi"):
         GymnasiumObjective(lambda: odd, max_steps=1)
     odd = Endless(spaces.Sequence(spaces.Discrete(2)))
-    with pytest.raises(ValueError, match="cannot be flattened to numbers"):
+    with pytest.raises(ValueError, match=r"cannot be flattened to numbers"):
         GymnasiumObjective(lambda: odd, max_steps=1)
     for name in ("n_episodes", "max_steps"):
         with pytest.raises(ValueError, match=f"{name} must be a positive integer"):
             GymnasiumObjective("CartPole-v1", **{name: 0})
     for max_reward in (np.nan, np.inf, "1"):
-        with pytest.raises(ValueError, match="max_reward must be a finite number"):
+        with pytest.raises(ValueError, match=r"max_reward must be a finite number"):
             GymnasiumObjective("CartPole-v1", max_reward=max_reward)
     with pytest.raises(ValueError, match=r"environment='nonsense': .*doesn't exist"):
         GymnasiumObjective("nonsense")
-    with pytest.raises(TypeError, match="environment must be an environment id"):
+    with pytest.raises(TypeError, match=r"environment must be an environment id"):
         GymnasiumObjective(["CartPole-v1"])
     task = GymnasiumObjective("CartPole-v1")
     for call in (task.test, lambda policy: task(policy, np.random.default_rng(0))):
         with pytest.raises(
-            TypeError, match="policy must have the methods initial_state and step"
+            TypeError, match=r"policy must have the methods initial_state and step"
         ):
             call(None)
     with pytest.raises(ValueError, match=r"shape \(4,\), but .*\(3,\): change n_inp"):
         BLMController(n_inputs=3).fit(task)
+
+
+class Rewarded(Endless):
+    """Its second step is rewarded with something else."""
+
+    def __init__(self, reward=1.0, observation=None):
+        super().__init__()
+        self.reward, self.observation = reward, observation
+
+    def step(self, action):
+        observation, reward, *rest = super().step(action)
+        if len(self.actions) == 2:
+            reward = self.reward
+            if self.observation is not None:
+                observation = self.observation
+        return observation, reward, *rest
+
+
+STILL = make_policy((2, 2), np.zeros(6))
+
+
+def returns(environment, **options):
+    """Return of one episode of three steps."""
+    task = GymnasiumObjective(lambda: environment, max_steps=3, **options)
+    return task.test(STILL, 1, random_state=0).tolist()
+
+
+@pytest.mark.parametrize(
+    ("reward", "expected"),
+    [(np.array([4.0]), 6.0), (np.nan, np.nan), (np.inf, np.nan), (-np.inf, -np.inf)],
+)
+def test_returns_that_are_not_finite_are_none_that_wins(reward, expected):
+    assert_array_equal(returns(Rewarded(reward)), [expected])
+
+
+def test_observations_of_nan_end_an_episode():
+    assert_array_equal(returns(Rewarded(observation=[0.0, np.nan])), [np.nan])
+    with pytest.raises(ValueError, match=r"observation of 3 numbers, but its .* has 2"):
+        returns(Rewarded(observation=np.zeros(3)))
+
+
+@pytest.mark.parametrize("reward", [None, "x", 1j, [1.0, 2.0]])
+def test_rewards_that_are_no_numbers(reward):
+    with pytest.raises(TypeError, match=r"environment has the reward .* is no number"):
+        returns(Rewarded(reward))
+
+
+def test_larger_rewards_than_the_largest():
+    assert returns(Rewarded(np.float32(0.1)), max_reward=1.0) == pytest.approx([2.1])
+    assert returns(Rewarded(np.float32(1.0 + 1e-7)), max_reward=1.0)
+    with pytest.raises(ValueError, match=r"max_reward=1.0, but a step was rewarded 4"):
+        returns(Rewarded(4.0), max_reward=1.0)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "low", "high"),
+    [("int64", 0, 9), ("uint8", 0, 255), ("int8", -128, 127), ("int64", None, None)],
+)
+def test_integer_actions_are_rounded(dtype, low, high):
+    limits = np.iinfo(dtype)
+    low, high = (limits.min, limits.max) if low is None else (low, high)
+    box = gymnasium.spaces.Box(low, high, (6,), dtype)
+    environment = Endless(action_space=box)
+    task = GymnasiumObjective(lambda: environment, n_episodes=1, max_steps=1)
+    outputs = np.array([-7.0, -1.0, -0.25, 0.6, 1.0, 2.0])
+    weights = np.zeros((6, 3))
+    weights[:, 0] = outputs
+    task(make_policy((2, 6), weights.ravel()), np.random.default_rng(0))
+    (action,) = environment.actions
+    assert box.contains(action)
+    span = float(high) - float(low)
+    wanted = [low, low, low + 0.375 * span, low + 0.8 * span, high, high]
+    assert action[[0, 1, 4, 5]].tolist() == [low, low, high, high]
+    assert np.abs(action[2:4] - np.array(wanted[2:4])).max() <= 0.5 + 1e-15 * span
+
+
+def test_ranges_wider_than_a_float():
+    box = gymnasium.spaces.Box(-1.7e308, 1.7e308, (1,), np.float64)
+    environment = Endless(action_space=box)
+    task = GymnasiumObjective(lambda: environment, n_episodes=1, max_steps=1)
+    task(make_policy((2, 1), [0.5, 0.0, 0.0]), np.random.default_rng(0))
+    assert environment.actions[0] == pytest.approx(0.85e308)
+
+
+class Old(Endless):
+    """An environment of gym."""
+
+    def __init__(self, is_reset_old):
+        super().__init__()
+        self.is_reset_old = is_reset_old
+
+    def reset(self, *, seed=None, options=None):
+        observation, info = super().reset(seed=seed)
+        return observation if self.is_reset_old else (observation, info)
+
+    def step(self, action):
+        return super().step(action)[1:]
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda: None, "environment must be a function that returns .* returns None"),
+        (dict, "environment must be a function that returns an env"),
+        (lambda: Old(True), "reset of environment returns 1 values .* has 2"),
+        (lambda: Old(False), "step of environment returns 4 values .* has 5"),
+    ],
+)
+def test_what_is_no_environment(make, match):
+    with pytest.raises(TypeError, match=match):
+        GymnasiumObjective(make, max_steps=3).test(STILL, 1)
+
+
+def test_spaces_without_numbers():
+    nothing = gymnasium.spaces.Box(0.0, 1.0, (0,))
+    for spaces in ((nothing, None), (None, nothing)):
+        odd = Endless(*spaces)
+        with pytest.raises(
+            ValueError, match=r"have no numbers|must be Discrete or Box"
+        ):
+            GymnasiumObjective(lambda odd=odd: odd, max_steps=1)
