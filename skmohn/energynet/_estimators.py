@@ -7,6 +7,7 @@ from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -316,6 +317,7 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
             )
         X = self._read_table(X, reset=True, weights=[sample_weight])
         y = read_targets(y, estimator=self, several=True, numeric=is_regressor(self))
+        y = y.toarray() if issparse(y) else y
         if is_regressor(self):
             warn_of_target_markers(y)
         check_consistent_length(X, y)

@@ -41,6 +41,8 @@ _OF_FAM = "family, individual, father, mother, sex, phenotype"
 _HEADERS = ("#", "#FID", "#IID", "#CHROM", "#CHR")
 # No number of more digits is in PLINK's range of positions.
 _WHOLE = re.compile(r"-?[0-9]{1,10}")
+# Endings of compressed files, which cannot be mapped.
+_PACKED = (".gz", ".zst", ".bz2", ".xz", ".zip")
 # Words for a phenotype that is unknown, beside the number -9.
 _UNKNOWN = {"na", "nan", "n/a", "."}
 
@@ -132,12 +134,20 @@ def read_plink(
     if control_code not in (0, 1):
         raise ValueError(f"control_code must be 0 or 1, got {control_code!r}")
     path = Path(path)
+    if path.suffix in _PACKED and path.is_file():
+        raise ValueError(
+            f"path: {path} is compressed: decompress it and the two files beside it "
+            "first"
+        )
     if path.suffix != ".bed":
         path = path.with_name(path.name + ".bed")
     files = [path.with_suffix(ending) for ending in (".bed", ".bim", ".fam")]
     for file in files:
         if not file.is_file():
-            raise FileNotFoundError(f"path: there is no file {file}")
+            packed = [file.with_name(file.name + end) for end in _PACKED]
+            there = next((f", but {other}" for other in packed if other.is_file()), "")
+            cure = f"{there}: decompress it first" * bool(there)
+            raise FileNotFoundError(f"path: there is no file {file}{cure}")
     if planes_folder is not None and not Path(planes_folder).is_dir():
         raise FileNotFoundError(f"planes_folder: there is no folder {planes_folder}")
     about = _read_bim(files[1]) | _read_fam(files[2], control_code)

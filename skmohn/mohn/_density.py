@@ -25,6 +25,7 @@ from skmohn._core._rows import row_slices
 from skmohn._core._sklearn import Interval, check_sample_weight, fit_context
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike, Term
+from skmohn._core._units import power_of_two_scale
 from skmohn._core._versions import Versioned
 from skmohn.mohn._base import Table
 from skmohn.mohn._effects import NORMAL_INTERVAL
@@ -407,6 +408,8 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
         rows = np.flatnonzero(weight)
         table, weight = table[rows], weight[rows]
         counts = count_observations(weight)
+        # Their sum may be more than a float, or less.
+        weight = weight / power_of_two_scale(weight)
         weight = weight * (counts.sum() / weight.sum())
         self._log_unseen = -float(np.log(2.0 * counts.sum() + 1.0))
         self._refuse_missing(table, rows, "has NaN")

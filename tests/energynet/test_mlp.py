@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import approx_fprime
+from scipy.sparse import csc_array, csr_matrix
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -350,3 +351,18 @@ def test_networks_are_compared_long_before_they_come_to_rest(monkeypatch):
     fit_silently(watched, X, y, None)
     assert len(losses) < 0.5 * to_the_end.n_iter_
     assert to_the_end.loss_ < min(losses) < 1.05 * to_the_end.loss_
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n_outputs"),
+    [(EnergyNetRegressor, 2), (EnergyNetClassifier, 3)],
+)
+def test_sparse_targets_are_those_of_an_array(estimator, n_outputs):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[::5], np.eye(3)[y[::5]][:, :n_outputs].astype(int)
+    layers = EnergyNetTransformer(None, 2, n_final_epochs=2, max_layers=1)
+    model = estimator(layers, random_state=0)
+    dense = clone(model).fit(X, y)
+    for of_kind in (csr_matrix, csc_array):
+        found = clone(model).fit(X, of_kind(y))
+        assert_array_equal(found.predict(X), dense.predict(X))

@@ -316,3 +316,16 @@ def test_chromosomes_whose_people_are_in_another_order(tmp_path):
     whole = Genotypes.join(parts)
     assert_array_equal(whole.counts(), counts)
     assert whole.names == [f"rs{j}" for j in range(6)]
+
+
+def test_compressed_files_are_to_be_decompressed(tmp_path):
+    path, _ = written(tmp_path, 20)
+    bim = path.with_suffix(".bim")
+    bim.rename(tmp_path / "study.bim.gz")
+    with pytest.raises(
+        FileNotFoundError, match=r"no file .*study\.bim, but .*\.bim\.gz: decompress"
+    ):
+        read_plink(path)
+    packed = path.rename(tmp_path / "study.bed.gz")
+    with pytest.raises(ValueError, match=r"study\.bed\.gz is compressed: decompress"):
+        read_plink(packed)

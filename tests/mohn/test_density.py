@@ -375,6 +375,9 @@ class TestTables:
         part = np.random.default_rng(1).uniform(0.1, 2.0, 200)
         one, other = (MOHNDensity().fit(X, None, f * part) for f in (1.0, 3.0))
         assert_allclose(one.weights_, other.weights_, atol=1e-8)
+        for size in (1.7e308, 5e-324):
+            equal = MOHNDensity().fit(X, sample_weight=np.full(200, size))
+            assert_array_equal(equal.weights_, MOHNDensity().fit(X).weights_)
         # So are integers whose sum is not exact: no table has so many rows.
         huge = MOHNDensity().fit(X, sample_weight=np.full(200, 1e20))
         assert_array_equal(huge.weights_, MOHNDensity().fit(X).weights_)
