@@ -169,6 +169,16 @@ def describe_scoring(scoring: Any, estimator: Any) -> str:
     return known.get(shown, shown)
 
 
+def _require_scoring(results: Mapping[Any, Any], scoring: str) -> None:
+    """Refuse scores of another scoring."""
+    if isinstance(results, SearchResults) and results.scoring != scoring:
+        raise ValueError(
+            f"initial_results has scores of scoring={results.scoring!r}, but this "
+            f"search has {scoring!r}: pass cv_results_ of one with the same, or "
+            "initial_results=None to evaluate anew"
+        )
+
+
 def read_results(
     results: Mapping[Any, Any],
     scorer: FoldScorer,
@@ -192,12 +202,7 @@ def read_results(
             f"initial_results has scores named {sorted(names)}, but this search has "
             f"{sorted(scorer.metrics)}: pass cv_results_ of one with the same scoring"
         )
-    if isinstance(results, SearchResults) and results.scoring != scoring:
-        raise ValueError(
-            f"initial_results has scores of scoring={results.scoring!r}, but this "
-            f"search has {scoring!r}: pass cv_results_ of one with the same, or "
-            "initial_results=None to evaluate anew"
-        )
+    _require_scoring(results, scoring)
     parts = ("test", "train") if return_train_score else ("test",)
     if not all(f"split0_{part}_{names[0]}" in results for part in parts):
         raise ValueError(
