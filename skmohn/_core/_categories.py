@@ -186,10 +186,10 @@ class Categories:
         return X
 
     def write_drawn(self, table: NDArray[np.float64]) -> NDArray:
-        """Write drawn rows: of objects, unless all columns hold numbers of one kind."""
+        """Write drawn rows: as booleans if all columns are; of objects if they must."""
         kinds = {self.kinds.get(j, "float") for j in range(table.shape[1])}
         has_times = not kinds.isdisjoint({"datetime64", "timedelta64"})
-        if self.encoders or has_times or (len(kinds) > 1 and "bool" in kinds):
+        if self.encoders or has_times:
             return self.decode(table)
         is_bool = kinds == {"bool"} and np.isin(table, (0.0, 1.0)).all()
         return table.astype(bool) if is_bool else table

@@ -672,7 +672,7 @@ class EnergyNetTransformer(
         ndarray of shape (n_samples, n_features)
             In the units of X: bits for columns within [0, 1]; for thermometers numbers
             within levels, or the value that most samples of a level had, as often.
-            Columns of booleans stay such: of objects, beside columns of numbers.
+            Booleans if all columns are; beside numbers they are 0.0 and 1.0.
         """
         check_is_fitted(self)
         check_scalar(n_samples, "n_samples", Integral, min_val=1)

@@ -297,8 +297,8 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_features)
             In the units of X; numbers are those that `fit` has seen in the level, as
-            frequent as there. Columns of booleans stay such: of objects, beside columns
-            of numbers. Exact if `is_normalized_exactly_`, else ends of annealed Gibbs
+            frequent as there. Booleans if all columns are; beside numbers they are 0.0
+            and 1.0. Exact if `is_normalized_exactly_`, else ends of annealed Gibbs
             chains, one each.
         """
         check_is_fitted(self)
