@@ -45,7 +45,7 @@ def test_penetrances_have_the_heritability(monkeypatch):
     assert 0.0 <= table.min() < table.max() <= 1.0
     variance = np.sum(share * (table - prevalence) ** 2)
     assert variance / (prevalence * (1 - prevalence)) == pytest.approx(0.05)
-    monkeypatch.setattr(epistasis, "_MOST_DRAWS", 100)
+    monkeypatch.setattr(epistasis, "_MAX_DRAWS", 100)
     with pytest.raises(ValueError, match=r"no pure model has heritability 1\.5"):
         epistasis.penetrances(1.5, 0.3, np.random.default_rng(0))
 

@@ -23,7 +23,7 @@ COUNTS = np.arange(3)
 # Neighbors in linkage disequilibrium.
 BLOCK_SIZE = 5
 # Penetrances of a random pure model that do not fit between 0 and 1 are drawn again.
-_MOST_DRAWS = 100_000
+_MAX_DRAWS = 100_000
 _FITTING_STEPS, _FITTED = 500, 1e-8
 
 
@@ -78,7 +78,7 @@ def penetrances(heritability: float, maf: float, rng: np.random.Generator) -> ND
     The heritability is the variance of the table over that of the disease, whose
     prevalence is uniform among those that fit.
     """
-    for _ in range(_MOST_DRAWS):
+    for _ in range(_MAX_DRAWS):
         table, prevalence = pure_table([maf, maf], rng), rng.uniform()
         table *= np.sqrt(heritability * prevalence * (1 - prevalence))
         table += prevalence

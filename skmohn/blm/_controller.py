@@ -509,7 +509,7 @@ class BLMController(
             self.search,
             telescopic="threshold",
             # Whatever is added to all losses must not hide what weights gain.
-            least_gain=0.0,
+            min_gain=0.0,
         )
         hidden = read_hidden_sizes(self.hidden_layer_sizes)
         n_inputs, n_outputs = (

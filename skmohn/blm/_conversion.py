@@ -117,8 +117,8 @@ def restore_controller(cls: Any, packed: bytes) -> Any:
     layers, n_bits = made_with["layers"], made_with["n_bits"]
     layout = Layout(layers, made_with["recurrent"])
     # The largest code stands for the range.
-    most = _codec.code_range(n_bits)[1]
-    ranges, own = (steps * most for steps in layout.gather(made_with["w_max"]))
+    max_code = _codec.code_range(n_bits)[1]
+    ranges, own = (steps * max_code for steps in layout.gather(made_with["w_max"]))
     is_tenth = np.allclose(own, ranges / 10.0, atol=0.0)
     model = cls(
         layers[1:-1],

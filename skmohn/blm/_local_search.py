@@ -200,8 +200,8 @@ class Trainer(Generic[ProblemType]):
         record = self.problem.record(state)
         widened = state.records and state.records[-1]["bits"] < record["bits"]
         # Small improvements add up until they count.
-        least = self.tol * abs(state.reference_loss) if self.tol else 0.0
-        improved = state.best_loss < state.reference_loss - least
+        min_improvement = self.tol * abs(state.reference_loss) if self.tol else 0.0
+        improved = state.best_loss < state.reference_loss - min_improvement
         if improved or widened or not state.records:
             state.reference_loss, state.patience_used = state.best_loss, 0
         else:

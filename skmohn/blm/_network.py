@@ -535,14 +535,14 @@ class DatasetProblem:
         """Try moves up to `end` evaluations; return whether none improves."""
         search, net, more = state.search, state.network, True
         # With a time limit, run in chunks small enough to check the clock.
-        most = end if deadline == inf else 1
+        n_tries = end if deadline == inf else 1
         while more and (left := end - int(search.state[0].tried)) > 0:
             started = time.perf_counter()
             if started >= deadline:
                 break
-            more = self.search(search, net, int(min(most, left)))
+            more = self.search(search, net, int(min(n_tries, left)))
             if time.perf_counter() - started < _CLOCK.seconds_per_check:
-                most *= 2
+                n_tries *= 2
         # Free of the rounding errors that single moves leave behind.
         state.loss = _finite(self.refresh(net))
         state.evaluations = int(search.state[0].tried)

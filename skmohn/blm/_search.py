@@ -129,7 +129,7 @@ class MoveOptions:
     sparse: bool = False  # codes of 0 move only when no other move improves
     # Fraction of the loss by which a move has to improve. The default is for sums in
     # single precision, where smaller gains may be rounding errors.
-    least_gain: float = 2e-7
+    min_gain: float = 2e-7
 
     @classmethod
     def of(
@@ -139,7 +139,7 @@ class MoveOptions:
         search: str,
         *,
         telescopic: str | None,
-        least_gain: float = 2e-7,
+        min_gain: float = 2e-7,
     ) -> Self:
         """Moves by the user's options; `telescopic` is the value of "auto"."""
         if options.telescopic != "auto":
@@ -160,7 +160,7 @@ class MoveOptions:
             eta=options.eta,
             freeze=options.freeze,
             sparse=options.sparsity > 0,
-            least_gain=least_gain,
+            min_gain=min_gain,
         )
 
     @property
@@ -276,7 +276,7 @@ def start_search(
         "telescopic": _TELESCOPES[moves.telescopic],
         "phi": moves.phi,
         "eta": moves.eta,
-        "least_gain": moves.least_gain,
+        "min_gain": moves.min_gain,
     }.items():
         state[name] = value
     kernels.restart(search.address)

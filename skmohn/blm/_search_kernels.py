@@ -64,7 +64,7 @@ STATE = np.dtype(
         ("telescopic", np.int64),
         ("phi", np.float64),  # more bits when fewer moves than this improve
         ("eta", np.float64),  # decay of the moving average
-        ("least_gain", np.float64),  # fraction of the loss that may be rounding error
+        ("min_gain", np.float64),  # fraction of the loss that may be rounding error
     ],
     align=True,
 )
@@ -300,7 +300,7 @@ def improves(search, loss):
     """Whether the loss of the last question is low enough for its move. O(1)."""
     state = _search_at(search).state
     state.tried += 1
-    is_lower = loss < state.loss - state.least_gain * abs(state.loss)
+    is_lower = loss < state.loss - state.min_gain * abs(state.loss)
     if state.best and state.kind == GRAY:
         if is_lower and (state.best_weight < 0 or loss < state.best_loss):
             state.best_loss = loss

@@ -39,7 +39,7 @@ _DIGEST_SIZE: Final = 8
 _INPUTS: Final = 1
 _TARGETS: Final = 2
 # Seven bits in each: more than any memory holds of units, or of bytes of text.
-_MOST_BYTES_OF_NUMBER: Final = 5
+_MAX_NUMBER_BYTES: Final = 5
 # Steps of a sequence for which outputs must be finite.
 _N_STEPS: Final = 10
 
@@ -114,14 +114,14 @@ class _Bytes:
     def number(self) -> int:
         """Read the next number of seven bits a byte."""
         total = 0
-        for k in range(_MOST_BYTES_OF_NUMBER):
+        for k in range(_MAX_NUMBER_BYTES):
             byte = self.take(1)[0]
             total |= (byte & 127) << 7 * k
             if byte < 128:
                 _require(byte or not k, "a number has more bytes than it needs")
                 return total
         raise ValueError(
-            f"packed is damaged: a number has over {_MOST_BYTES_OF_NUMBER} bytes"
+            f"packed is damaged: a number has over {_MAX_NUMBER_BYTES} bytes"
         )
 
     def floats(self, n: int, kind: str = "<f8") -> NDArray[np.float64]:

@@ -145,7 +145,7 @@ class StraightThroughConstants:
 _TRAINING = StraightThroughConstants()
 # Adam, with the constants of its authors (Kingma and Ba 2015, algorithm 1).
 _DECAYS: Final = 0.9, 0.999
-_LEAST_DIVISOR: Final = 1e-8
+_MIN_DIVISOR: Final = 1e-8
 
 
 def _logistic_squared(t: _Array, y: _Array, number: float) -> _Array:
@@ -263,8 +263,8 @@ def _count_epochs(
     if seconds == inf:
         return _TRAINING.n_epochs
     n_batches = ceil(len(problem.X) / _TRAINING.batch_size)
-    most = int(max(seconds, 0.0) / (seconds_per_batch * n_batches))
-    return min(most, _TRAINING.n_epochs)
+    n_affordable = int(max(seconds, 0.0) / (seconds_per_batch * n_batches))
+    return min(n_affordable, _TRAINING.n_epochs)
 
 
 def _batches(
@@ -297,4 +297,4 @@ class _Adam:
         for parameter, mean, square, gradient in moments:
             mean += (1 - first) * (gradient - mean)
             square += (1 - second) * (gradient * gradient - square)
-            parameter -= rate * mean / (np.sqrt(square) + _LEAST_DIVISOR)
+            parameter -= rate * mean / (np.sqrt(square) + _MIN_DIVISOR)

@@ -30,7 +30,7 @@ class PendulumConstants:
 _PENDULUM = PendulumConstants()
 
 # Of which floats hold each.
-_MOST_STEPS: Final = 2**53
+_MAX_STEPS: Final = 2**53
 
 
 @dataclass(frozen=True)
@@ -151,15 +151,15 @@ class InvertedPendulum:
             may_be_infinite = name in ("max_angle", "max_position") and value == np.inf
             # True is no number, though Python takes it for 1.
             is_right = isinstance(value, kind) and not isinstance(value, bool)
-            most = _PENDULUM.max_start if name == "max_start" else _LARGEST
-            is_right = is_right and (_is_at_most(value, most) or may_be_infinite)
+            maximum = _PENDULUM.max_start if name == "max_start" else _LARGEST
+            is_right = is_right and (_is_at_most(value, maximum) or may_be_infinite)
             if not is_right or value < 0 or (value == 0 and not may_be_zero):
                 what = "integer" if kind is Integral else "number"
                 sign = "a nonnegative" if may_be_zero else "a positive"
                 raise ValueError(f"{name} must be {sign} {what}, got {value!r}")
             # In numbers of few bytes, products would overflow.
             object.__setattr__(self, name, (int if kind is Integral else float)(value))
-        if max(self.duration, self.transient) / self.time_step > _MOST_STEPS:
+        if max(self.duration, self.transient) / self.time_step > _MAX_STEPS:
             raise ValueError(
                 f"duration={self.duration} and transient={self.transient} are too many "
                 f"steps of time_step={self.time_step}"
@@ -405,10 +405,10 @@ def _require_room(n_simulations: int) -> None:
     )
 
 
-def _is_at_most(value: Any, most: float) -> bool:
+def _is_at_most(value: Any, maximum: float) -> bool:
     """Whether a number is no larger than one, nor is minus infinite."""
     try:
-        return -_LARGEST <= float(value) <= most
+        return -_LARGEST <= float(value) <= maximum
     except OverflowError:  # an integer that no float can be
         return False
 

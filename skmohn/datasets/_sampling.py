@@ -50,9 +50,9 @@ ROOM = RoomConstants()
 class Count(Interval):
     """Integer; True is none, though Python takes it for 1."""
 
-    def __init__(self, least: int, most: int | None = None) -> None:
-        closed = "left" if most is None else "both"
-        super().__init__(Integral, least, most, closed=closed)
+    def __init__(self, minimum: int, maximum: int | None = None) -> None:
+        closed = "left" if maximum is None else "both"
+        super().__init__(Integral, minimum, maximum, closed=closed)
 
     def is_satisfied_by(self, val: Any) -> bool:
         """Whether a value is such a number."""
@@ -63,9 +63,9 @@ class Number(Interval):
     """Number whose square is finite; True is none, though Python takes it for 1."""
 
     def __init__(
-        self, least: float, most: float = _NUMBERS.max_number, closed: str = "both"
+        self, minimum: float, maximum: float = _NUMBERS.max_number, closed: str = "both"
     ) -> None:
-        super().__init__(Real, least, most, closed=closed)
+        super().__init__(Real, minimum, maximum, closed=closed)
 
     def is_satisfied_by(self, val: Any) -> bool:
         """Whether a value is such a number."""

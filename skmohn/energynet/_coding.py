@@ -145,9 +145,9 @@ class UnitCoding:
         means = sums / np.bincount(level) * self.scale[j]
         distinct, counts = np.unique(known, return_counts=True)
         at = np.searchsorted(self.thresholds[j], distinct, side="right")
-        most = np.lexsort((counts, at))[np.cumsum(np.bincount(at)) - 1]
-        fractions = counts[most] / np.bincount(at, counts)
-        self.atoms[j] = distinct[most]
+        commonest = np.lexsort((counts, at))[np.cumsum(np.bincount(at)) - 1]
+        fractions = counts[commonest] / np.bincount(at, counts)
+        self.atoms[j] = distinct[commonest]
         self.atom_fractions[j] = np.where(fractions > 0.5, fractions, 0.0)
         # Values that were pulled in may be those of another level. Of a single value it
         # is that to the last digit, which means lose.

@@ -57,11 +57,11 @@ class GaussianFactors:
         _, singular, axes = np.linalg.svd(filled / np.sqrt(len(X)), full_matrices=False)
         rank = min(rank, len(singular))
         loadings = (singular[:rank, None] * axes[:rank]).T
-        least = FACTORS.min_noise * variance
-        noise = np.maximum(variance - (loadings**2).sum(axis=1), least)
+        min_noise = FACTORS.min_noise * variance
+        noise = np.maximum(variance - (loadings**2).sum(axis=1), min_noise)
         found = cls(mean, loadings, noise)
         for _ in range(FACTORS.max_iter if rank else 0):
-            found = found._improve(filled + mean * known, known, least)
+            found = found._improve(filled + mean * known, known, min_noise)
         return found
 
     def expect(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -87,7 +87,7 @@ class GaussianFactors:
         self,
         X: NDArray[np.float64],  # 0 where unknown
         known: NDArray[np.bool_],
-        least: NDArray[np.float64],  # (d,); of the noise variances
+        min_noise: NDArray[np.float64],  # (d,); of the noise variances
     ) -> Self:
         """One step of expectation maximization."""
         factors, covariance = self._factors(X, known)
@@ -102,7 +102,7 @@ class GaussianFactors:
         slopes = np.linalg.solve(gram + penalty, across[:, :, None])[:, :, 0]
         rest = (X**2).sum(axis=0) - 2.0 * np.sum(slopes * across, axis=1)
         rest += np.einsum("ja,jab,jb->j", slopes, gram, slopes)
-        noise = np.maximum(rest / count, least)
+        noise = np.maximum(rest / count, min_noise)
         return type(self)(slopes[:, -1], slopes[:, :-1], noise)
 
 

@@ -135,8 +135,8 @@ def grow_by_held_out(
     parts = Parts.draw(X, schedule, seed)
     # Duplicates in both parts reward a unit each, and more: distinct rows count.
     n_distinct = n_distinct_rows(parts.X)
-    most, reason = int(min(n_distinct, below)), HELD_OUT_REASON
-    widths = list(_doubling(min(options.max_units, most)))
+    max_width, reason = int(min(n_distinct, below)), HELD_OUT_REASON
+    widths = list(_doubling(min(options.max_units, max_width)))
     first = sum(width <= _GROWTH.first_width for width in widths) - 1
     search, limit = WidthSearch(parts, options, seed, report), None
     for width in widths[first:]:
@@ -153,7 +153,7 @@ def grow_by_held_out(
             break
     # Narrower ones may be as good as the widest.
     if limit is None and search.still_improving(widths[-1]):
-        if most < options.max_units:
+        if max_width < options.max_units:
             reason = SAMPLES_REASON if n_distinct < below else BELOW_REASON
         else:
             limit = "max_units"
@@ -303,10 +303,10 @@ def _likely_width(lengths: Mapping[int, NDArray[np.float64]]) -> int:
     return round(2 ** np.average(np.log2(widths), weights=np.exp(far.min() - far)))
 
 
-def _doubling(most: int) -> Iterator[int]:
+def _doubling(max_width: int) -> Iterator[int]:
     """1, 2, 4 and so on up to a number, which ends them."""
     width = 1
-    while width < most:
+    while width < max_width:
         yield width
         width *= 2
-    yield most
+    yield max_width

@@ -253,14 +253,18 @@ class EnergyNetImputer(HTMLRepr, Versioned, TransformerMixin, BaseEstimator):
         )
         n_missing, n_values = int(self._n_missing.sum()), self._n_missing.size
         order = np.argsort(-self._n_missing, kind="stable").tolist()
-        most = [j for j in order if self._n_missing[j]]
-        listed = [f"{names[j]} {self._n_missing[j]:,}" for j in most[:_MAX_COLUMNS]]
-        if len(most) > _MAX_COLUMNS:
-            listed.append(f"others {self._n_missing[most[_MAX_COLUMNS:]].sum():,}")
+        incomplete = [j for j in order if self._n_missing[j]]
+        listed = [
+            f"{names[j]} {self._n_missing[j]:,}" for j in incomplete[:_MAX_COLUMNS]
+        ]
+        if len(incomplete) > _MAX_COLUMNS:
+            listed.append(
+                f"others {self._n_missing[incomplete[_MAX_COLUMNS:]].sum():,}"
+            )
         fraction = n_missing / (n_values * self._n_rows)
         facts = [
-            f"missing values in fit: {n_missing:,} ({fraction:.2%}), in {len(most):,} "
-            f"of {n_values:,} columns"
+            f"missing values in fit: {n_missing:,} ({fraction:.2%}), in "
+            f"{len(incomplete):,} of {n_values:,} columns"
         ]
         if listed:
             rows = f"of {self._n_rows:,} rows"

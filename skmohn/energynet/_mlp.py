@@ -134,8 +134,8 @@ class Stages:
         watched = initialized_mlp(mlp, start)
         # Neither counts its iterations ahead, but epochs have a maximum.
         most = None if watched.solver == "lbfgs" else watched.max_iter
-        most_tasks = max_subtasks(most)
-        task = self._fit.subcontext(task_name="network", max_subtasks=most_tasks)
+        max_tasks = max_subtasks(most)
+        task = self._fit.subcontext(task_name="network", max_subtasks=max_tasks)
         loop = FitLoop(
             **self._task_data,
             metadata=None,

@@ -390,10 +390,10 @@ def log_partition(
 def is_enumerable(rbm: RBM) -> bool:
     """Whether it takes no longer to list the states of an RBM than to sample."""
     n_visible, n_hidden = (side.n_states for side in sides_of(rbm))
-    least = min(n_visible * rbm.n_hidden, n_hidden * rbm.n_visible)
+    cost = min(n_visible * rbm.n_hidden, n_hidden * rbm.n_visible)
     return (
         min(n_visible, n_hidden) <= 2**PARTITION.max_enumerated_units
-        and least <= PARTITION.max_exact_cost
+        and cost <= PARTITION.max_exact_cost
     )
 
 

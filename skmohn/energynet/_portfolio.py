@@ -201,9 +201,9 @@ class _MixtureSearch:
 
         every = _PORTFOLIO.n_starts
         work = _work_per_component(len(states), self.n_states)
-        first = max(1, min(every[0], _most_starts(sizes[-1] * work)))
+        first = max(1, min(every[0], _max_starts(sizes[-1] * work)))
         size, _ = _search_size(lambda n: learn(n, first), sizes)
-        more = [n for n in every if first < n <= _most_starts(size * work)]
+        more = [n for n in every if first < n <= _max_starts(size * work)]
         _, (self.log_likelihood, self.mixtures) = _search_size(
             lambda n: learn(size, n), [first, *more]
         )
@@ -235,11 +235,11 @@ class _MixtureSearch:
 
 def _affordable_sizes(n_rows: int, n_states: NDArray[np.intp]) -> list[int]:
     """Numbers of components of a mixture that cost no more than allowed."""
-    most = _PORTFOLIO.max_work / _work_per_component(n_rows, n_states)
-    return [n for n in _PORTFOLIO.n_components if n <= most]
+    max_components = _PORTFOLIO.max_work / _work_per_component(n_rows, n_states)
+    return [n for n in _PORTFOLIO.n_components if n <= max_components]
 
 
-def _most_starts(work: int) -> int:
+def _max_starts(work: int) -> int:
     """Number of mixtures that cost no more than allowed, if one costs so much."""
     return int(_PORTFOLIO.max_work_starts / work)
 

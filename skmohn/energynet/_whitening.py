@@ -90,7 +90,7 @@ class Whitening:
     # Fraction of the draws of a row that must count in its means, as an effective
     # sample size: all of them where there were fewer rows than columns, of which no RBM
     # can learn more than correlations.
-    least_effective: float
+    min_effective: float
 
     @classmethod
     def learn(
@@ -121,13 +121,13 @@ class Whitening:
         shift, factor, correlation, *spreads = _moments((Z - mean) / std, rng)
         mean, std = mean + std * shift, std * factor
         roots = _roots(correlation)
-        least_effective = WHITENING.min_effective_fraction
+        min_effective = WHITENING.min_effective_fraction
         if len(values) < len(columns):
-            least_effective = 1.0
+            min_effective = 1.0
         stretch, inflation = spreads
         return cls(
             columns, low, high, unit, powers, mean, std, correlation, *roots, stretch,
-            inflation, least_effective,
+            inflation, min_effective,
         )  # fmt: skip
 
     def forward(
@@ -239,9 +239,9 @@ def _moments(
     """Means, deviations, correlations of standardized columns with missing values."""
     # Correlations are shrunk towards 0 as makes other rows likeliest. `stretch` and
     # `inflation` of a :class:`Whitening` come last.
-    most = WHITENING.max_rows_missing if np.isnan(Z).any() else WHITENING.max_rows
-    if len(Z) > most:
-        Z = Z[rng.choice(len(Z), most, replace=False)]
+    max_rows = WHITENING.max_rows_missing if np.isnan(Z).any() else WHITENING.max_rows
+    if len(Z) > max_rows:
+        Z = Z[rng.choice(len(Z), max_rows, replace=False)]
     mean, covariance = _covariance(Z)
     std = np.sqrt(np.diag(covariance))
     std = np.where(std > 0.0, std, 1.0)
@@ -407,7 +407,7 @@ class ImportanceSamples:
     table: np.ndarray
     starts: np.ndarray  # (n_rows,), int; where those of each row begin
     log_density: np.ndarray  # (n_draws,); of the draws; 0 for known values
-    least_effective: float  # as of the :class:`Whitening`
+    min_effective: float  # as of the :class:`Whitening`
 
     @classmethod
     def of(cls, whitening: Whitening, X: NDArray, n_draws: int, seed: int) -> Self:
@@ -426,7 +426,7 @@ class ImportanceSamples:
         densities = np.zeros(len(table))
         densities[is_drawn] = log_density.T.ravel()
         starts = np.cumsum(counts) - counts
-        return cls(table, starts, densities, whitening.least_effective)
+        return cls(table, starts, densities, whitening.min_effective)
 
     @property
     def rows(self) -> NDArray[np.intp]:
@@ -463,7 +463,7 @@ class ImportanceSamples:
         for _ in range(WHITENING.n_halvings):
             weights = self._tempered(gains, power, counts)
             effective = 1.0 / np.add.reduceat(weights**2, self.starts)
-            is_enough = effective >= self.least_effective * counts
+            is_enough = effective >= self.min_effective * counts
             low = np.where(is_enough, power, low)
             high = np.where(is_enough, high, power)
             power = (low + high) / 2.0

@@ -220,10 +220,10 @@ class GymnasiumObjective:
             raise TypeError(
                 f"environment has the reward {reward!r:.60}, which is no number"
             ) from error
-        most = self.max_reward
-        if most is not None and found > most + _GYMNASIUM.rounding * abs(most):
+        high = self.max_reward
+        if high is not None and found > high + _GYMNASIUM.rounding * abs(high):
             raise ValueError(
-                f"max_reward={most}, but a step was rewarded {found:g}: raise it, or "
+                f"max_reward={high}, but a step was rewarded {found:g}: raise it, or "
                 "pass None"
             )
         return found
@@ -251,11 +251,9 @@ class GymnasiumObjective:
             return to_numbers, lambda outputs: first + int(outputs.argmax())
         low, high = (np.asarray(bound, np.float64) for bound in (acted.low, acted.high))
         is_bounded = np.isfinite(low) & np.isfinite(high)
-        least, most = (
-            np.where(is_bounded, *ends) for ends in ((low, -1.0), (high, 1.0))
-        )
+        low, high = (np.where(is_bounded, *ends) for ends in ((low, -1.0), (high, 1.0)))
         # Halves first: the range may be wider than a float.
-        middle, half = least / 2 + most / 2, most / 2 - least / 2
+        middle, half = low / 2 + high / 2, high / 2 - low / 2
         are_integers = acted.dtype.kind in "iu"
 
         def to_action(outputs: NDArray[np.float64]) -> NDArray:

@@ -463,7 +463,7 @@ def _losses(trials: Sequence[Any], direction: Any) -> dict[int, float]:
         value for value in complete.values() if abs(value) <= _SAMPLER.max_value
     ] or [0.0]
     best, worst = min(usual), max(usual)
-    spread, most = worst - best or 1.0, max(violations.values(), default=0.0)
+    spread, largest = worst - best or 1.0, max(violations.values(), default=0.0)
     losses = {}
     for trial in trials:
         number = trial.number
@@ -472,7 +472,7 @@ def _losses(trials: Sequence[Any], direction: Any) -> dict[int, float]:
         elif trial.state == _State.FAIL:
             losses[number] = np.nan
         elif trial.state in _FINISHED:
-            fraction = violations[number] / most if most else 0.0
+            fraction = violations[number] / largest if largest else 0.0
             losses[number] = worst + spread * fraction
     return losses
 

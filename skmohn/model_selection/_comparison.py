@@ -343,7 +343,7 @@ class Comparison:
             self._describe_best(),
             *(self._describe_pair(i, j) for i, j in self._tests),
         ]
-        needed = self._fewest_datasets()
+        needed = self._min_datasets()
         if needed > len(self.datasets):
             found.append(
                 f"With {len(self.datasets)} data sets no difference can be "
@@ -361,7 +361,7 @@ class Comparison:
         mean = self.scores[0, best]
         return f"{self.best} has the highest mean score, {mean:.3g}."
 
-    def _fewest_datasets(self) -> int:
+    def _min_datasets(self) -> int:
         """Data sets from which on a signed-rank test can be significant; 0 for one."""
         # All signs are equal with probability two to the power of minus n, twice.
         alpha = (1.0 - self.confidence_level) / len(self._tests)

@@ -451,9 +451,9 @@ class BlackBoxOptimizer:
             budget = len(self.history_) + left
             self._running = self._portfolio.ask(min(batch_size, left), budget)
 
-    def _evaluate(self, f: Callable[[Any], Any], most: int, parallel: Parallel) -> int:
+    def _evaluate(self, f: Callable[[Any], Any], limit: int, parallel: Parallel) -> int:
         """Evaluate what was asked for; tell it once all values are there."""
-        points = self._space.decode(self._running[len(self._arrived) :][:most])
+        points = self._space.decode(self._running[len(self._arrived) :][:limit])
         for value in parallel(delayed(_evaluate)(f, point) for point in points):
             self._arrived.append(value)
             self._n_run += 1

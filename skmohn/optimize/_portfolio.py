@@ -395,7 +395,7 @@ class Portfolio:
                 SPARSE_SEARCH.n_samples_per_variable * len(self.space.free) / n_uniform
             )
             unknown = 1.0 - self._skill() ** _PORTFOLIO.skill_exponent
-            wanted = self._most_learning(budget) * unknown * min(patience, 1.0)
+            wanted = self._max_learning(budget) * unknown * min(patience, 1.0)
             learning = max(wanted, learning)
         rates = {name: wins / tries for name, (wins, tries) in self._earned.items()}
         climb = rates[LOCAL_SEARCH] / (rates[LOCAL_SEARCH] + rates[SURROGATE])
@@ -412,7 +412,7 @@ class Portfolio:
             LOCAL_SEARCH: (1.0 - learning) * climb,
         }
 
-    def _most_learning(self, budget: int | None) -> float:
+    def _max_learning(self, budget: int | None) -> float:
         """Fraction of the source that learns, where the surrogate predicts nothing."""
         n_free = len(self.space.free)
         n_learning = _PORTFOLIO.learning_fraction * self._n_evaluations(budget)

@@ -109,7 +109,7 @@ class Space:
         self.n_moves = int(np.sum(self.sizes[self.free] - 1))
         self._keys = None if table is None else set(keys_of(table))
         self.listed = self._list(table)
-        self._most_drawn = SPACE.max_drawn
+        self._max_drawn = SPACE.max_drawn
 
     # ------------------------------------------------------------------- the points
 
@@ -346,14 +346,14 @@ class Space:
         found, n_found, n_drawn = [], 0, 0
         # Few at first, because constraints may take their time.
         at_once = n
-        while n_found < n and n_drawn < self._most_drawn:
+        while n_found < n and n_drawn < self._max_drawn:
             states = rng.integers(self.sizes, size=(at_once, self.n_variables))
             states[:, list(self.fixed)] = list(self.fixed.values())
             found.append(states[self.is_feasible(states)])
             n_found, n_drawn = n_found + len(found[-1]), n_drawn + at_once
             at_once = min(2 * at_once, SPACE.n_drawn_per_block)
         if n_found < n:
-            self._most_drawn = SPACE.n_drawn_per_block
+            self._max_drawn = SPACE.n_drawn_per_block
         return np.concatenate(found)[:n]
 
     def _walk(

@@ -237,13 +237,13 @@ def _ranked(
     return known, np.mean(values) + np.std(values) * scores[first]
 
 
-def _kept(values: NDArray[np.float64], most: int) -> NDArray[np.intp]:
+def _kept(values: NDArray[np.float64], limit: int) -> NDArray[np.intp]:
     """Indices of the best values and the latest ones, in their order."""
-    if len(values) <= most:
+    if len(values) <= limit:
         return np.arange(len(values))
-    best = np.argsort(values, kind="stable")[: most // 2]
+    best = np.argsort(values, kind="stable")[: limit // 2]
     others = np.setdiff1d(np.arange(len(values)), best)
-    return np.sort(np.concatenate([best, others[-(most - len(best)) :]]))
+    return np.sort(np.concatenate([best, others[-(limit - len(best)) :]]))
 
 
 def not_taken(states: NDArray[np.integer], taken: set[bytes]) -> NDArray[np.integer]:

@@ -713,8 +713,8 @@ def test_correlations_of_few_rows_are_not_taken_for_true():
     # What these rows say of one another is surer than what they say of others.
     assert whitening.stretch > 2.0
     assert 1.0 <= whitening.inflation < 1.5
-    assert whitening.least_effective == 1.0
-    assert WHITENING.least_effective == 0.3
+    assert whitening.min_effective == 1.0
+    assert WHITENING.min_effective == 0.3
 
 
 def test_shrinkage_and_inflation_are_those_of_other_rows():

@@ -159,7 +159,7 @@ def test_penalties_are_searched_and_sums_are_learned(f, is_tailed):
     drawn = ALL[np.random.default_rng(2).choice(2**16, 60, replace=False)]
     values = np.array([f(point) for point in drawn])
     portfolio.tell(drawn, values, np.ones(60, dtype=bool), ["uniform"] * 60)
-    assert portfolio._most_learning(1000) == (0.2 if is_tailed else 0.8)
+    assert portfolio._max_learning(1000) == (0.2 if is_tailed else 0.8)
     portfolio.ask(1, 1000)
     counted = portfolio._surrogate.scored(values)
     assert np.any(counted < values) == is_tailed

@@ -25,7 +25,7 @@ from skmohn.blm._device.c_writer import Program
 from skmohn.blm._device.calibrate import calibrated
 from skmohn.blm._device.emulate_float import FloatProgram, in_single, run_float
 from skmohn.blm._device.emulate_int import run_int
-from skmohn.blm._device.inputs import MOST_CATEGORIES, TYPES, InputSpec
+from skmohn.blm._device.inputs import MAX_CATEGORIES, TYPES, InputSpec
 from skmohn.blm._device.network import Network, OutputDecoder, network_of
 from skmohn.blm._device.quantize import IntProgram
 
@@ -414,10 +414,10 @@ def _read_groups(
     sizes = tuple(map(len, groups))
     if 0 in sizes:
         raise ValueError(f"one_hot has a group without columns: {one_hot!r}")
-    if max(sizes, default=0) > MOST_CATEGORIES[kind]:
+    if max(sizes, default=0) > MAX_CATEGORIES[kind]:
         raise ValueError(
             f"one_hot has {max(sizes)} columns for one input, but input_type={kind!r} "
-            f"can tell {MOST_CATEGORIES[kind]} categories and none of them: use "
+            f"can tell {MAX_CATEGORIES[kind]} categories and none of them: use "
             'input_type="int16"'
         )
     numbers = np.setdiff1d(np.arange(n), found)

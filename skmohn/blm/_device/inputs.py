@@ -12,7 +12,7 @@ from skmohn.blm._device.network import Network
 RANGES = {"uint8": (0, 255), "int16": (-(2**15), 2**15 - 1)}
 TYPES = (*RANGES, "float32")
 # Categories that a number can tell, and that there is none of them.
-MOST_CATEGORIES = {"uint8": 255, "int16": 2**15 - 1, "float32": 2**24}
+MAX_CATEGORIES = {"uint8": 255, "int16": 2**15 - 1, "float32": 2**24}
 # Largest factor: numbers of 16 bits are quick to multiply.
 _MAX_FACTOR: Final = 2**16 - 1
 
@@ -32,8 +32,8 @@ class InputSpec:
     @property
     def ends(self) -> tuple[float, float]:
         """Smallest and largest number."""
-        most = float(np.finfo(np.float32).max)
-        return RANGES.get(self.kind, (-most, most))
+        highest = float(np.finfo(np.float32).max)
+        return RANGES.get(self.kind, (-highest, highest))
 
     def read(self, X: NDArray[np.float64]) -> NDArray:
         """Table as the device gets it: rounded to units, within the type's range."""
@@ -128,14 +128,14 @@ def int_inputs(
     top: int,  # largest code
 ) -> IntInputs:
     """Quantize the inputs of a network as integers."""
-    least, most = RANGES[reader.kind]
+    lowest, highest = RANGES[reader.kind]
     n = network.n_numbers
     mean, width = network.input_mean[:n], network.input_scale[:n] * scale
-    center = np.clip(np.rint(mean / reader.unit), least, most)
+    center = np.clip(np.rint(mean / reader.unit), lowest, highest)
     center = center.astype(np.int64)
     # A step that is larger than the whole range is cut anyway.
     ratio = np.minimum(reader.unit / width, top)
-    farthest = np.maximum(center - least, most - center)
+    farthest = np.maximum(center - lowest, highest - center)
     shift = _largest_shifts(ratio, farthest)
     # One shift for all inputs is shorter and quicker, by whole bytes above all, if
     # rounding a factor moves no code by more than one.
@@ -152,7 +152,7 @@ def int_inputs(
         shift[:] = max(shift[0] - power, 0)
     offset = (center * reader.unit - mean) / width
     inputs = IntInputs(center, factor, shift, center, center, offset, top)
-    ends = [np.full_like(center, end) for end in (least, most)]
+    ends = [np.full_like(center, end) for end in (lowest, highest)]
     low, high = (inputs.codes(end) for end in ends)
     return inputs._replace(low=low, high=high)
 

@@ -230,8 +230,8 @@ def _make_layer(
 def _power(ratio: float, top: int) -> int:
     """Power of two that divides sums to outputs of about a scale."""
     # A sixth of the `activation_ranges` is a margin; a sum of one is never cut.
-    fewest = -int(np.log2(top))
-    return int(np.clip(np.ceil(np.log2(ratio) - 0.25), fewest, 30))
+    min_shift = -int(np.log2(top))
+    return int(np.clip(np.ceil(np.log2(ratio) - 0.25), min_shift, 30))
 
 
 def _answers(activation: str, top: int, activation_range: float) -> OutputQuantization:

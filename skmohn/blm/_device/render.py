@@ -27,8 +27,8 @@ _INPUT_TYPES = {"uint8": "uint8_t", "int16": "int16_t", "float32": "float"}
 
 # An AVR counts the bytes of an array with a sign, and without one all that it can read
 # of its program memory as here, both in 16 bits.
-_MOST_OF_ARRAY: Final = 2**15 - 1
-_MOST_OF_TABLES: Final = 2**16 - 1
+_MAX_ARRAY_BYTES: Final = 2**15 - 1
+_MAX_TABLE_BYTES: Final = 2**16 - 1
 
 
 def writer_of(program: Program) -> Writer:
@@ -41,10 +41,10 @@ def writer_of(program: Program) -> Writer:
 def too_large_for_avr(program: Program) -> str:
     """Reason why an AVR cannot have the tables of a program; empty if it can."""
     sizes = [array.nbytes for array in writer_of(program).arrays()]
-    if max(sizes) > _MOST_OF_ARRAY:
-        return f"an array has {max(sizes)} bytes, the most are {_MOST_OF_ARRAY}"
-    if sum(sizes) > _MOST_OF_TABLES:
-        return f"tables have {sum(sizes)} bytes, the most are {_MOST_OF_TABLES}"
+    if max(sizes) > _MAX_ARRAY_BYTES:
+        return f"an array has {max(sizes)} bytes, the most are {_MAX_ARRAY_BYTES}"
+    if sum(sizes) > _MAX_TABLE_BYTES:
+        return f"tables have {sum(sizes)} bytes, the most are {_MAX_TABLE_BYTES}"
     return ""
 
 
