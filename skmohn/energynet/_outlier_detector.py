@@ -350,7 +350,7 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
     def _fit_trimmed(
         self, transformer: Any, X: TableLike, values: NDArray
     ) -> tuple[EnergyNetTransformer, NDArray[np.bool_]]:
-        """Fit to all rows, then without the least ordinary; mask of the rows left."""
+        """Fit without the least ordinary rows, and again; mask of the rows left."""
         n_kept = max(len(values) - int(self.trimmed_fraction * len(values)), 2)
         rows, support = _as_rows(X), np.ones(len(values), bool)
         net: Any = None

@@ -251,9 +251,12 @@ class GymnasiumObjective:
             return to_numbers, lambda outputs: first + int(outputs.argmax())
         low, high = (np.asarray(bound, np.float64) for bound in (acted.low, acted.high))
         is_bounded = np.isfinite(low) & np.isfinite(high)
-        low, high = (np.where(is_bounded, *ends) for ends in ((low, -1.0), (high, 1.0)))
-        # Halves first: the range may be wider than a float.
-        middle, half = low / 2 + high / 2, high / 2 - low / 2
+        # Halves: the range may be wider than a float.
+        half_low, half_high = (
+            np.where(is_bounded, bound / 2, unit / 2)
+            for bound, unit in ((low, -1.0), (high, 1.0))
+        )
+        middle, half = half_low + half_high, half_high - half_low
         are_integers = acted.dtype.kind in "iu"
 
         def to_action(outputs: NDArray[np.float64]) -> NDArray:

@@ -107,12 +107,20 @@ def test_left_out_errors_are_relative_to_those_of_the_mean():
 
 
 @pytest.mark.parametrize(
-    ("on_scale", "plain", "is_kept"),
-    [(0.99, 0.5, True), (1.2, 1.1, False), (1.2, 1.3, True)],
+    ("on_scale", "plain", "min_gain", "is_kept"),
+    [
+        (0.99, 0.5, 9.0, True),
+        (1.2, 1.1, 9.0, False),
+        (1.2, 1.3, 9.0, True),
+        # The logarithm gains more than half a nat a sample.
+        (1.2, 1.1, 0.5, True),
+        (1.2, 1.07, 0.5, False),
+    ],
 )
 def test_a_scale_whose_means_are_worse_than_the_mean_is_given_up(
-    on_scale, plain, is_kept, monkeypatch
+    on_scale, plain, min_gain, is_kept, monkeypatch, replace_constants
 ):
+    replace_constants("skmohn.mohn._gp.solve", min_gain_by_sample=min_gain)
     monkeypatch.setattr(
         GPModel,
         "left_out_error",

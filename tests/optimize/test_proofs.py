@@ -276,7 +276,7 @@ def test_first_evaluations_are_uniform():
     for n, first in ((6, 8), (10, 10), (14, 14), (18, 16)):
         optimizer = BlackBoxOptimizer(n, noise=0, random_state=0)
         result = optimizer.run(
-            lambda x: float((x @ np.arange(len(x)) - 7) ** 2), first + 1, batch_size=1
+            lambda x: float((x @ np.arange(len(x)) - 7) ** 2), 2 * first, batch_size=1
         )
         sources = [record["source"] for record in result.history]
         assert sources[:first] == ["uniform"] * first
