@@ -238,7 +238,7 @@ def with_setting(module, attribute, **changed):
 
 
 def by_density(X, seed):
-    """Ours, trimmed again by the density alone."""
+    """Ours, trimmed by the density alone."""
     module, scores = _outlier_detector, _outlier_detector.trimming_scores
     module.trimming_scores = lambda density, values, coding: density
     try:
@@ -261,7 +261,7 @@ def settings(names, options):
     """Print means of other settings."""
     tried = {
         "defaults": with_parameters(),
-        "trimmed again by the density alone": by_density,
+        "trimmed by the density alone": by_density,
         "no trimming": with_parameters(trimmed_fraction=0.0),
         "a tenth trimmed": with_parameters(trimmed_fraction=0.1),
         "0.3 trimmed": with_parameters(trimmed_fraction=0.3),
@@ -269,7 +269,7 @@ def settings(names, options):
     }
     constants = {
         "_DETECTOR": ({"n_units": 4}, {"n_units": 12}, {"l2": 0.03}, {"l2": 0.3},
-                      {"n_refits": 0}, {"n_refits": 2}),
+                      {"n_refits": 1}, {"n_refits": 3}),
         "ANOMALY": ({"tail_fraction": 0.1}, {"tail_fraction": 0.3}),
     }  # fmt: skip
     for attribute, changes in constants.items():

@@ -49,38 +49,28 @@ def trimming_scores(
     # By the density and by tails of columns, in which a cluster of anomalies that the
     # density has learned may still be; means of normal scores have no units. Not by
     # neighbors, which rows of a cluster are to each other.
-    tails = tails_of_columns(values, coding.kind == CATEGORY)
-    ranks = rankdata([density, -tails], axis=1)
+    ranks = rankdata([density, -_tails_of_columns(values, coding)], axis=1)
     return ndtri((ranks - 0.5) / len(values)).mean(axis=0)
 
 
-def tails_of_columns(
-    values: NDArray,  # (n_rows, n_features)
-    is_category: NDArray[np.bool_],  # (n_features,)
-    missing: NDArray[np.bool_] | None = None,  # values that do not count
-) -> NDArray[np.float64]:
+def _tails_of_columns(values: NDArray, coding: UnitCoding) -> NDArray[np.float64]:
     """How far rows are in the tails of their columns, each taken alone."""
     # Li et al., ECOD: Unsupervised outlier detection using empirical cumulative
     # distribution functions, 2022, equations 5 to 8: sums over columns of minus log
     # probabilities on the left, on the right, and on the longer side.
     sums = np.zeros((3, len(values)))
-    for j in range(values.shape[1]):
-        rows = np.arange(len(values))
-        if missing is not None:
-            rows = np.flatnonzero(~missing[:, j])
-        column = values[rows, j]
-        if is_category[j]:
+    for column, kind in zip(values.T, coding.kind, strict=True):
+        if kind == CATEGORY:
             # Of categories as rare; the side is the same.
             _, index, counts = np.unique(
                 column, return_inverse=True, return_counts=True
             )
-            sums[:, rows] -= np.log(rankdata(counts[index], "max") / len(rows))
+            sums -= np.log(rankdata(counts[index], "max") / len(values))
             continue
         column = column.astype(np.float64)
-        left = np.log(rankdata(column, "max") / len(rows))
-        right = np.log(rankdata(-column, "max") / len(rows))
-        longer = left if _is_left_skewed(column) else right
-        sums[:, rows] -= np.stack([left, right, longer])
+        left = np.log(rankdata(column, "max") / len(values))
+        right = np.log(rankdata(-column, "max") / len(values))
+        sums -= np.stack([left, right, left if _is_left_skewed(column) else right])
     return sums.max(axis=0)
 
 

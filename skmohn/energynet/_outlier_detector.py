@@ -26,7 +26,6 @@ from skmohn.energynet._anomaly_scores import (
     NeighborDistances,
     TailProbabilities,
     alarm_threshold,
-    tails_of_columns,
     trimming_scores,
 )
 from skmohn.energynet._coding import MINMAX
@@ -44,9 +43,7 @@ class DetectorConstants:
     n_units: int = tuned(8, "benchmarks/energynet/outliers.py")
     l2: float = tuned(0.1, "benchmarks/energynet/outliers.py")
     # Fits after the first one, each without the least ordinary rows by the one before.
-    # The first one is without those farthest in the tails of columns: a density that
-    # has learned a cluster of anomalies finds it the most ordinary.
-    n_refits: int = tuned(1, "benchmarks/energynet/outliers.py")
+    n_refits: int = tuned(2, "benchmarks/energynet/outliers.py")
     # Rows by which it is known how likely values are ordinarily.
     n_typical: int = tuned(100, "cost")
 
@@ -73,12 +70,12 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
     """Anomalies among rows of numbers and categories, also among those of `fit`.
 
     An :class:`EnergyNetTransformer` of few units learns the joint density of the
-    columns, without the rows that are farthest in the tails of single columns [1]_; a
-    second fit leaves out those that are, and the least likely by the first one, so that
-    anomalies are not learned. A row is an anomaly if its density is low, or its mean
-    distance to the nearest of the remaining rows large, as in [2]_. Both become
-    probabilities of values as extreme, by the bulk of the rows and an exponential tail;
-    the score is the mean of their logarithms, and no log density.
+    columns; two more fits leave out the rows that are the least likely by the one
+    before and farthest in the tails of single columns [1]_, so that anomalies are not
+    learned. A row is an anomaly if its density is low, or its mean distance to the
+    nearest of the remaining rows large, as in [2]_. Both become probabilities of values
+    as extreme, by the bulk of the rows and an exponential tail; the score is the mean
+    of their logarithms, and no log density.
 
     Parameters
     ----------
@@ -95,7 +92,7 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
         of `fit` without gross anomalies: others make false alarms rarer, and heavy
         tails up to twice as frequent, or more in some tables.
     trimmed_fraction : float, default=0.2
-        Fraction of the rows that both fits leave out, at most 0.4. More anomalies than
+        Fraction of the rows that refits leave out, at most 0.4. More anomalies than
         these may be learned. 0 is for rows that are known to be clean.
     n_neighbors : int, default=5
         Number of nearest neighbors. Numbers are standardized, and two categories as far
@@ -350,34 +347,25 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
     def _fit_trimmed(
         self, transformer: Any, X: TableLike, values: NDArray
     ) -> tuple[EnergyNetTransformer, NDArray[np.bool_]]:
-        """Fit without the least ordinary rows, and again; mask of the rows left."""
+        """Fit to all rows, then without the least ordinary; mask of the rows left."""
+        net: Any = clone(transformer)
+        net.fit(X)
+        support = np.ones(len(values), bool)
         n_kept = max(len(values) - int(self.trimmed_fraction * len(values)), 2)
-        rows, support = _as_rows(X), np.ones(len(values), bool)
-        net: Any = None
-        scores = -self._tails_of_columns(values)
-        for _ in range(1 + _DETECTOR.n_refits):
-            if net is not None:
-                table, unseen, _ = _complete(net, X)
-                # Ranks of rows, and of their values, that are equal but for rounding.
-                table = table.round()
-                density = net._score_table(table, unseen)
-                scores = trimming_scores(density, table.values, net.coding_)
+        rows = _as_rows(X)
+        for _ in range(_DETECTOR.n_refits if n_kept < len(values) else 0):
+            table, unseen, _ = _complete(net, X)
+            # Ranks of rows, and of their values, that are equal but for rounding.
+            table = table.round()
+            density = net._score_table(table, unseen)
+            scores = trimming_scores(density, table.values, net.coding_)
             # Rows of equal scores stay together, in any order.
             kept = scores >= np.sort(scores)[-n_kept]
-            if not _can_be_learned(values[kept]):
-                kept = support
-            if net is not None and np.array_equal(kept, support):
+            if np.array_equal(kept, support) or not _can_be_learned(values[kept]):
                 break
             net, support = clone(transformer), kept
             net.fit(safe_indexing(rows, np.flatnonzero(kept)))
         return net, support
-
-    def _tails_of_columns(self, values: NDArray) -> NDArray[np.float64]:
-        """How far rows are in the tails of single columns, before any fit."""
-        is_category = np.zeros(values.shape[1], bool)
-        is_category[list(self._categories.known())] = True
-        table = Table(values, None, self._categories).round()
-        return tails_of_columns(table.values, is_category, np.isnan(values))
 
     def _learn_scores(self, X: TableLike) -> None:
         """Learn distances, tails of scores, and the threshold."""
