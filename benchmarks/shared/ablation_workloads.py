@@ -545,6 +545,9 @@ WORKLOADS = {
     "optimize": {
         "NK 20": partial(black_box, partial(nk, 20, 3), 80),
         "NK 10": partial(black_box, partial(nk, 10, 3), 60),
+        "NK 20, few": partial(black_box, partial(nk, 20, 3), 16),
+        "sparse 24, few": partial(black_box, partial(sparse, 24), 16),
+        "settings, few": partial(black_box, settings, 16),
         "sparse 24": partial(black_box, partial(sparse, 24), 100),
         "sparse 12, long": partial(black_box, partial(sparse, 12), 300),
         "noise": partial(black_box, partial(sparse, 12), 80, noise=1.0),

@@ -187,12 +187,17 @@ class Categories:
 
     def write_drawn(self, table: NDArray[np.float64]) -> NDArray:
         """Write drawn rows: as booleans if all columns are; of objects if they must."""
-        kinds = {self.kinds.get(j, "float") for j in range(table.shape[1])}
-        has_times = not kinds.isdisjoint({"datetime64", "timedelta64"})
-        if self.encoders or has_times:
+        if self.has_objects:
             return self.decode(table)
+        kinds = {self.kinds.get(j) for j in range(table.shape[1])}
         is_bool = kinds == {"bool"} and np.isin(table, (0.0, 1.0)).all()
         return table.astype(bool) if is_bool else table
+
+    @property
+    def has_objects(self) -> bool:
+        """Whether there are categories or times, which no array of numbers can hold."""
+        has_times = any(kind.endswith("64") for kind in self.kinds.values())
+        return bool(self.encoders) or has_times
 
     def number(self, j: int, value: object) -> float:
         """Number of one value of a column; NaN if it has none."""

@@ -215,7 +215,7 @@ def _no_attributes(*state: object) -> dict[str, object]:
 
 
 def max_subtasks(max_iter: int | None) -> int | None:
-    """Most subtasks of a task of up to `max_iter` iterations; None if unknown."""
+    """Maximum number of subtasks of up to `max_iter` iterations; None if unknown."""
     # Two more: the iteration that notices there is nothing to do, and long work.
     return None if max_iter is None else max_iter + 2
 
@@ -237,7 +237,7 @@ class FitLoop:
         attributes: Callable[..., Mapping[str, object]] | None = None,
         # Records of an earlier fit that this one goes on from.
         history: Iterable[dict[str, Any]] = (),
-        # Task whose iterations these are, with `most_subtasks(max_iter)`. None for the
+        # Task whose iterations these are, with `max_subtasks(max_iter)`. None for the
         # fit itself.
         task: Any = None,
     ) -> None:
@@ -282,7 +282,7 @@ class FitLoop:
         task.call_on_fit_task_end(estimator=self._estimator, **self._data)
 
     def _open_work(self) -> Any:
-        """Task of all long work, one of `most_subtasks`."""
+        """Task of all long work, one of `max_subtasks`."""
         if self._work is None:
             self._work = self._begin(self._task, "work", None)
         return self._work

@@ -254,13 +254,10 @@ class EnergyNetImputer(HTMLRepr, Versioned, TransformerMixin, BaseEstimator):
         n_missing, n_values = int(self._n_missing.sum()), self._n_missing.size
         order = np.argsort(-self._n_missing, kind="stable").tolist()
         incomplete = [j for j in order if self._n_missing[j]]
-        listed = [
-            f"{names[j]} {self._n_missing[j]:,}" for j in incomplete[:_MAX_COLUMNS]
-        ]
-        if len(incomplete) > _MAX_COLUMNS:
-            listed.append(
-                f"others {self._n_missing[incomplete[_MAX_COLUMNS:]].sum():,}"
-            )
+        shown, others = incomplete[:_MAX_COLUMNS], incomplete[_MAX_COLUMNS:]
+        listed = [f"{names[j]} {self._n_missing[j]:,}" for j in shown]
+        if others:
+            listed.append(f"others {self._n_missing[others].sum():,}")
         fraction = n_missing / (n_values * self._n_rows)
         facts = [
             f"missing values in fit: {n_missing:,} ({fraction:.2%}), in "

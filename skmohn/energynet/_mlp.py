@@ -133,13 +133,13 @@ class Stages:
         # The result is of scikit-learn's own class.
         watched = initialized_mlp(mlp, start)
         # Neither counts its iterations ahead, but epochs have a maximum.
-        most = None if watched.solver == "lbfgs" else watched.max_iter
-        max_tasks = max_subtasks(most)
-        task = self._fit.subcontext(task_name="network", max_subtasks=max_tasks)
+        max_iter = None if watched.solver == "lbfgs" else watched.max_iter
+        n_tasks = max_subtasks(max_iter)
+        task = self._fit.subcontext(task_name="network", max_subtasks=n_tasks)
         loop = FitLoop(
             **self._task_data,
             metadata=None,
-            max_iter=most,
+            max_iter=max_iter,
             attributes=lambda: {"mlp_": watched.to_plain()},
             task=task,
         )
@@ -246,8 +246,8 @@ def choose(
     # Of linear models only the best: of few samples the strongest prior that is about
     # as good is that of a constant.
     is_linear = np.array([not mlp.hidden_layer_sizes for mlp in tried])
-    least = np.min(means, where=is_linear, initial=np.inf)
-    is_near &= ~is_linear | (means == least)
+    best_linear = np.min(means, where=is_linear, initial=np.inf)
+    is_near &= ~is_linear | (means == best_linear)
     return tried[np.argmax(is_near)], compared
 
 

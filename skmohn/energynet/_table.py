@@ -320,11 +320,9 @@ def as_written(
     """Format a table as its user writes it: categories and times instead of numbers."""
     # Of objects where there are categories or times, or booleans among objects; of
     # times where all were in an array of such.
-    kinds = set(categories.kinds.values())
-    dtype = getattr(given, "dtype", None)
-    has_objects = getattr(dtype, "kind", "") == "O" and "bool" in kinds
-    has_times = not kinds.isdisjoint({"datetime64", "timedelta64"})
-    if not (categories.encoders or has_times or has_objects):
+    dtype, has_bool = getattr(given, "dtype", None), "bool" in categories.kinds.values()
+    has_objects = getattr(dtype, "kind", "") == "O" and has_bool
+    if not (categories.has_objects or has_objects):
         return table
     table = categories.decode(table)
     is_times = isinstance(dtype, np.dtype) and dtype.kind in "mM"

@@ -252,10 +252,8 @@ class GymnasiumObjective:
         low, high = (np.asarray(bound, np.float64) for bound in (acted.low, acted.high))
         is_bounded = np.isfinite(low) & np.isfinite(high)
         # Halves: the range may be wider than a float.
-        half_low, half_high = (
-            np.where(is_bounded, bound / 2, unit / 2)
-            for bound, unit in ((low, -1.0), (high, 1.0))
-        )
+        half_low = np.where(is_bounded, low / 2, -0.5)
+        half_high = np.where(is_bounded, high / 2, 0.5)
         middle, half = half_low + half_high, half_high - half_low
         are_integers = acted.dtype.kind in "iu"
 

@@ -559,9 +559,9 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
             products = multiply(signs[rows], [terms[k] for k in of_column])
             # Log odds of the other number that was seen.
             odds = -2.0 * (products @ self.weights_[of_column])
-            least = np.minimum(odds, 0.0) - np.log(2.0)
-            half = np.logaddexp(odds, 0.0) + self._log_unseen
-            penalties[rows, j] = np.minimum(least, half)
+            half_as_likely = np.minimum(odds, 0.0) - np.log(2.0)
+            half_seen = np.logaddexp(odds, 0.0) + self._log_unseen
+            penalties[rows, j] = np.minimum(half_as_likely, half_seen)
         return penalties
 
     def _refuse_missing(

@@ -8,17 +8,16 @@ class Archive:
     """Points and values, to be minimized; values of the same point are averaged."""
 
     def __init__(self, n_variables: int) -> None:
-        # Distinct points.
-        # Points as they came, those without a value included.
-        self.evaluated = self.states = np.empty((0, n_variables), dtype=np.int64)
-        # (n_points,); sums of their squared deviations.
-        # Means of their values.
-        # Values as they came, NaN where there was none.
-        self.outcomes = self.values = self.squares = np.empty(0)
-        self.counts = np.empty(0, dtype=int)  # (n_points,); number of values of each
-        # (n_points,), bool.
-        # (n_points,), bool; drawn uniformly or by the user: sparse models may learn it.
-        # (n_points,), bool; satisfies the constraints.
+        # Points as they came, and their values, NaN where there was none.
+        self.evaluated = np.empty((0, n_variables), dtype=np.int64)
+        self.outcomes = np.empty(0)
+        # Distinct points that had a value; means of their values, sums of the squared
+        # deviations from these, and how many there are.
+        self.states = np.empty((0, n_variables), dtype=np.int64)
+        self.values = self.squares = np.empty(0)
+        self.counts = np.empty(0, dtype=int)
+        # Whether these satisfy the constraints; are drawn uniformly or by the user, so
+        # that sparse models may learn from them; and are drawn uniformly.
         self.is_feasible = self.is_sample = self.is_drawn = np.empty(0, dtype=bool)
         self.index = {}  # indices of points, by their keys
 
@@ -37,8 +36,11 @@ class Archive:
 
     def add_failure(self, state: NDArray[np.integer]) -> None:
         """Add an evaluation that has no value."""
+        self._append(state, np.nan)
+
+    def _append(self, state: NDArray[np.integer], value: float) -> None:
         self.evaluated = np.concatenate([self.evaluated, state[None]])
-        self.outcomes = np.append(self.outcomes, np.nan)
+        self.outcomes = np.append(self.outcomes, value)
 
     def add(
         self,
@@ -49,8 +51,7 @@ class Archive:
         is_drawn: bool = False,
     ) -> None:
         """Add one evaluation."""
-        self.evaluated = np.concatenate([self.evaluated, state[None]])
-        self.outcomes = np.append(self.outcomes, value)
+        self._append(state, value)
         i = self.index.setdefault(state.tobytes(), len(self))
         if i == len(self):
             self.states = np.concatenate([self.states, state[None]])

@@ -45,9 +45,9 @@ class PortfolioConstants:
     # The same where sparse models are of little use, and up to which evaluation the
     # other sources then have all.
     max_first_greedy: int = tuned(16, "benchmarks/ablation.py")
-    # Of a budget that is known, this part, at most.
-    first_fraction: float = tuned(0.5, "benchmarks/ablation.py")
     n_greedy: int = tuned(60, "benchmarks/ablation.py")
+    # Fraction of a known budget that these first evaluations are at most.
+    max_first_fraction: float = tuned(0.5, "benchmarks/ablation.py")
     # Fraction of the source that learns, where the surrogate predicts nothing at all;
     # where there are too few evaluations to learn; and at least. Who has drawn more
     # than sparse functions need without learning one draws fewer.
@@ -367,11 +367,11 @@ class Portfolio:
         # Where sparse models are of little use, samples are as well.
         is_greedy = not self._has_binary_moves() or self._is_small(budget)
         self._is_early = is_greedy and n_asked < _PORTFOLIO.n_greedy
-        most = _PORTFOLIO.max_first_greedy if is_greedy else _PORTFOLIO.max_first
-        first = int(np.clip(len(self.space.free), SPARSE_SEARCH.min_samples, most))
+        max_first = _PORTFOLIO.max_first_greedy if is_greedy else _PORTFOLIO.max_first
+        first = int(np.clip(len(self.space.free), SPARSE_SEARCH.min_samples, max_first))
         if budget is not None:
             # Of few evaluations, searches are to have some.
-            first = min(first, math.ceil(_PORTFOLIO.first_fraction * budget))
+            first = min(first, math.ceil(_PORTFOLIO.max_first_fraction * budget))
         if n_asked < first or not np.any(archive.is_feasible):
             return UNIFORM
         if self._surrogate.posterior is None and np.ptp(archive.values) > 0.0:

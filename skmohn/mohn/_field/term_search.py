@@ -88,10 +88,8 @@ def _find_joining(
         fit.data.weight @ scores,
         scores.T @ (fit.data.weight[:, None] * scores),
     )
-    found, min_information = (
-        list[int](),
-        _SEARCH.min_information * information.diagonal(),
-    )
+    found = list[int]()
+    min_information = _SEARCH.min_information * information.diagonal()
     while len(found) < min(n_joining, len(terms)):
         # A square of the sum over one of squares: at most the number of rows.
         spread = np.maximum(squares.diagonal(), np.finfo(float).tiny)

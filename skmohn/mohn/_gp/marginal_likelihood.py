@@ -537,7 +537,7 @@ def learn_prior(
 ) -> EvidenceOptimum:
     """Learn the hyperparameters of maximum evidence."""
     # `first` is an ascent on some or all rows that has been made already; it replaces
-    # `start`. The last stage has up to `most_rows`, which `seed` draws.
+    # `start`. The last stage has up to `max_rows`, which `seed` draws.
     prior = start or start_prior(sample.rows.inputs.shape[1], alphabets)
     n_rows, is_small = len(sample), len(sample) <= 2 * EVIDENCE_SEARCH.max_rows_first
     if is_small and first is None:

@@ -130,7 +130,7 @@ class ActiveSet:
         return self.rms * np.sqrt(self.design.weight_sum / spare)
 
     def standard_errors(self, min_noise_std: float = 0.0) -> NDArray[np.float64]:
-        """Standard errors of ``coef``, with noise of at least `least_noise`."""
+        """Standard errors of ``coef``, with noise of at least `min_noise_std`."""
         inverse, _ = lapack.dtrtri(self.factor, lower=1)
         noise = max(self.noise, min_noise_std)
         return noise * np.sqrt(np.einsum("ij,ij->j", inverse, inverse))

@@ -124,9 +124,8 @@ def choose_products(
         LOGISTIC_SELECTION.max_weights_fraction * path.n_observations(),
         room - len(control.start),
     )
-    sizes = _sizes_up_to(int(min(control.max_weights, max(longest, 1))))[
-        : settings.max_iter
-    ]
+    largest = int(min(control.max_weights, max(longest, 1)))
+    sizes = _sizes_up_to(largest)[: settings.max_iter]
     parts = [_fold(design, samples, control, *fold, pair_cache) for fold in folds]
     # Log densities, unlike probabilities, have no end.
     min_loss = -np.inf if samples.classes is None else LOGISTIC_SELECTION.min_loss
@@ -380,14 +379,10 @@ def _settle(
     return selection, with_kept(path.frontier.coverage(), terms)
 
 
-def _sizes_up_to(max_weights: int) -> list[int]:
+def _sizes_up_to(largest: int) -> list[int]:
     """Sizes of the models on a path, from 1 on."""
     sizes = [0]
-    while sizes[-1] < max_weights:
-        sizes.append(
-            min(
-                max(sizes[-1] + 1, int(LOGISTIC_SELECTION.growth * sizes[-1])),
-                max_weights,
-            )
-        )
+    while sizes[-1] < largest:
+        larger = max(sizes[-1] + 1, int(LOGISTIC_SELECTION.growth * sizes[-1]))
+        sizes.append(min(larger, largest))
     return sizes[1:]

@@ -130,11 +130,11 @@ class TermScreening:
         # If all sets of order three cost too much, only those that hold an input of the
         # model are screened, for terms in order of preference. The best sets of an
         # order that cannot be screened twice are kept, and scored for residuals that
-        # are not yet due for a screening: `error` is that of the model now. `most_work`
+        # are not yet due for a screening: `error` is that of the model now. `max_work`
         # bounds the cost of all these orders, beside the budget.
         if not size:
             return
-        most = how_many_to_keep(self.design, min_kept=1)
+        max_kept = how_many_to_keep(self.design, min_kept=1)
         for order in range(BASE_ORDER + 1, self.max_screened + 1):
             work = self.design.screening_cost(order) * len(residuals)
             is_due = error <= SCREENING.max_error_ratio * self.screened.get(
@@ -145,14 +145,14 @@ class TermScreening:
                 self.work_left -= work
                 max_work -= work
                 self.screened[order] = error
-                if work <= self.work_left or most <= size:
+                if work <= self.work_left or max_kept <= size:
                     # It can be screened again, or its sets take too much room.
                     yield order, self._screen(residuals, order, size)
                     continue
-                self._keep(order, self._screen(residuals, order, most))
+                self._keep(order, self._screen(residuals, order, max_kept))
             elif is_due and order == BASE_ORDER + 1 and work > self.work_left:
                 inputs = self._to_hold(terms, error, len(residuals), max_work)
-                few = max(min(size, most // max(len(inputs), 1)), 1)
+                few = max(min(size, max_kept // max(len(inputs), 1)), 1)
                 self._keep(order, self._screen_holding(residuals, inputs, few))
             if order in self._kept:
                 yield order, self._screen_kept(residuals, order, size)

@@ -88,7 +88,7 @@ def fit_spike_slab(
     """Learn the posterior of all sets up to an order; None if all runs diverge."""
     # By message passing from `starts`, averaged by their evidence; where the columns of
     # likely sets are collinear, weights are sampled from the best end, within
-    # `most_work` nanoseconds, by `seed`. The evidence is that of the best end. Inputs
+    # `max_work` nanoseconds, by `seed`. The evidence is that of the best end. Inputs
     # are in [-1, 1], and y is not constant. Integer weights are repeats, others inverse
     # variances relative to a mean of 1.
     sample = _Standard.of(inputs, y, sample_weight, max_order)

@@ -290,9 +290,7 @@ class SpikeSlabModel(Model):
         # significant, as of other models of all weights.
         inclusion, stds = self.beliefs
         graph, highest = self.polynomial, max_order or math.inf
-        is_allowed = np.array(
-            [len(term) <= highest for term in graph.terms], dtype=bool
-        )
+        is_allowed = np.fromiter((len(t) <= highest for t in graph.terms), dtype=bool)
         if self.is_additive:
             is_listed = self._significant & is_allowed
         else:

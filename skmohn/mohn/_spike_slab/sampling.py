@@ -69,7 +69,7 @@ class WeightMarginals(NamedTuple):
 
 
 def count_rounds(inclusion: NDArray, max_work: float) -> int:
-    """Rounds of sampling in ``most_work`` nanoseconds, by inclusions; 0 if too few."""
+    """Rounds of sampling in ``max_work`` nanoseconds, by inclusions; 0 if too few."""
     sampled = np.sort(inclusion)[-_SAMPLING.max_sampled :]
     of_weight = float(sampled.sum()) * _SAMPLING.work_per_product
     of_step = len(sampled) * (_SAMPLING.work_per_weight + of_weight)

@@ -169,13 +169,11 @@ def _is_much(
         n_sets, n_rows, settings.memory_budget
     ):
         return True
-    max_work = SPIKE_SLAB_WORK.max_work
-    if order > SPIKE_SLAB_WORK.max_order_brief:
-        max_work = (
-            SPIKE_SLAB_WORK.max_work_brief if is_brief else SPIKE_SLAB_WORK.max_work
-        )
-    elif not is_brief:
+    is_high = order > SPIKE_SLAB_WORK.max_order_brief
+    if not (is_high or is_brief):
         return False
+    constants, is_short = SPIKE_SLAB_WORK, is_high and is_brief
+    max_work = constants.max_work_brief if is_short else constants.max_work
     return work_of(n_sets, n_rows, len(_starts(order, is_brief))) > max_work
 
 

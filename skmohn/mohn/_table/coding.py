@@ -123,7 +123,7 @@ class InputCoding:
     ) -> Self:
         """Learn the coding of each column; values are NaN where unknown."""
         # Categorical columns hold numbers of categories; `one_hot` are groups of
-        # columns of 0 and 1 in which one is 1. Numeric columns have up to `most_levels`
+        # columns of 0 and 1 in which one is 1. Numeric columns have up to `max_levels`
         # levels; with 1 they have none. In coded columns no value is far off.
         low, high, has_more = _ends(X)
         inside = {} if is_coded else _find_inside(X, has_more, n_categories or {})
