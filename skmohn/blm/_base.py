@@ -3,7 +3,7 @@
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 from math import ceil
 from numbers import Integral, Real
@@ -50,6 +50,7 @@ from skmohn.blm._network import (
     read_hidden_sizes,
     read_w_max,
 )
+from skmohn.blm._penalty import choose_alpha
 from skmohn.blm._samples import (
     SampleForm,
     Samples,
@@ -120,7 +121,7 @@ class BaseBLM(
         "search": [StrOptions({"adaptive", "gray"})],
         "search_options": [SearchOptions, None],
         "perturbation": [Interval(Real, 0, 1, closed="both")],
-        "alpha": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "standardize": ["boolean"],
         "n_restarts": [Interval(Integral, 1, None, closed="left")],
         "ensemble": [Interval(Integral, 1, None, closed="left")],
@@ -145,7 +146,7 @@ class BaseBLM(
     w_max: ArrayLike
     search: str
     perturbation: float
-    alpha: float
+    alpha: float | str
     standardize: bool
     n_restarts: int
     ensemble: int
@@ -160,6 +161,7 @@ class BaseBLM(
     n_features_in_: int
     codes_: NDArray[np.int32]
     w_max_: NDArray[np.float64]
+    alpha_: float
     coefs_: list[NDArray[np.float64]]
     nbytes_: int
     members_: list[tuple[Any, ...]]
@@ -203,7 +205,7 @@ class BaseBLM(
         )
         if not resume:
             self._learn_scales(samples)
-        trainer = self._trainer(samples, validation_samples, epochs)
+        trainer = self._trainer(samples, validation_samples, epochs, resume)
         trainer, runs = self._plan_runs(trainer, resume, epochs, deadline)
         self._search(trainer, (X, y, metadata), runs, deadline)
         self._warn_if_cut_short(trainer, epochs)
@@ -251,7 +253,7 @@ class BaseBLM(
         first = trainer
         if self._is_flat:
             smooth = {"loss": self._smooth_loss(), "own_loss": None}
-            first, trainer = split_moves(trainer, {**smooth, "alpha": self.alpha})
+            first, trainer = split_moves(trainer, {**smooth, "alpha": self.alpha_})
         if starts_quantized(first.problem, options, self.search):
             starts = find_quantized_starts(first, seeds, n_jobs, deadline)
         if self._is_flat:
@@ -325,15 +327,17 @@ class BaseBLM(
             )
 
     def _trainer(
-        self, samples: Samples, validation_samples: Samples | None, epochs: int | None
+        self,
+        samples: Samples,
+        validation_samples: Samples | None,
+        epochs: int | None,
+        resume: bool,
     ) -> Trainer[DatasetProblem]:
         n_inputs, n_outputs = samples.X.shape[1], samples.targets.shape[1]
         sizes = n_inputs, *self._hidden_sizes(), n_outputs
         layout = Layout(sizes, bool(self.recurrent))
         layout.require_memory(len(samples.X), self.n_bits)
         loss, number, own = self._loss_of()
-        # Where the loss is flat the penalty alone has a slope: it would undo the rest.
-        alpha = 0.0 if self._is_flat else self.alpha
         options = {
             "layout": layout,
             "step": layout.spread(grid_step(self.n_bits, self._w_max(layout))),
@@ -343,7 +347,13 @@ class BaseBLM(
             "own_loss": own,
         }
         samples = self._scaled(samples)
-        problem = samples.problem(alpha=alpha, **options)
+        problem = samples.problem(**options)
+        # As the scales, what the first samples have said stays.
+        if not (resume and self.alpha == "auto" and hasattr(self, "alpha_")):
+            self.alpha_ = self._alpha_of(problem)
+        # Where the loss is flat the penalty alone has a slope: it would undo the rest.
+        if not self._is_flat:
+            problem = replace(problem, alpha=self.alpha_)
         validation = None
         if validation_samples is not None:
             validation = self._scaled(validation_samples).problem(**options)
@@ -364,6 +374,12 @@ class BaseBLM(
             tol=self.tol,
             n_iter_no_change=self.n_iter_no_change,
         )
+
+    def _alpha_of(self, problem: DatasetProblem) -> float:
+        """Penalty of the weights."""
+        if isinstance(self.alpha, str):
+            return choose_alpha(problem, are_classes=not self._targets.is_numeric)
+        return float(self.alpha)
 
     def _w_max(self, layout: Layout) -> NDArray[np.float64]:
         """Largest weight of each layer."""

@@ -82,8 +82,12 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
     perturbation : float, default=0.01
         Fraction of the weights (at least one) to redraw at a local minimum, before the
         search goes on from the best one (iterated local search). 0 ends the run there.
-    alpha : float, default=3.0
-        L2 penalty of the weights, as in scikit-learn's MLP.
+    alpha : float or "auto", default="auto"
+        L2 penalty of the weights, as in scikit-learn's MLP. "auto" is in proportion to
+        the noise, the fraction of the variance of the targets that neither ridge
+        regression nor one with Gaussian kernels predicts of left-out samples, and to
+        the square root of the number of samples, 1000 at most, times the effective rank
+        of the inputs; for sequences it is 3. A fit that goes on keeps it.
     standardize : bool, default=True
         Whether to standardize inputs and targets. The few values far off all others of
         an input (at each end up to one in 50 samples, or one in ten where they are off
@@ -125,6 +129,8 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         Weights as integers, unit by unit, the bias of each unit first.
     w_max_ : ndarray of shape (n_layers,)
         Largest weight of each layer of weights.
+    alpha_ : float
+        L2 penalty of the weights.
     nbytes_, n_movable_bits_ : int
         Bytes of all weights at `n_bits` each; bits free to move at the end.
     members_ : list of (coefs, intercepts)
@@ -180,6 +186,7 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
     intercepts_: list[np.ndarray]
     codes_: np.ndarray
     w_max_: np.ndarray
+    alpha_: float
     nbytes_: int
     n_movable_bits_: int
     members_: list[tuple[list[np.ndarray], list[np.ndarray]]]
@@ -221,7 +228,7 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         search: str = "adaptive",
         search_options: SearchOptions | None = None,
         perturbation: float = 0.01,
-        alpha: float = 3.0,
+        alpha: float | str = "auto",
         standardize: bool = True,
         n_restarts: int = 1,
         ensemble: int = 1,

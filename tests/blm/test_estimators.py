@@ -254,7 +254,7 @@ def test_the_mlp_of_squares_is_equal_or_refused():
 
 @pytest.mark.parametrize("task", TASKS)
 def test_the_mlp_can_learn_on(task):
-    model, y = fitted(task, max_flips=100), TASKS[task][1]
+    model, y = fitted(task, max_flips=100, alpha=3.0), TASKS[task][1]
     mlp = model.to_mlp()
     before = mlp.score(X, y)
     for _ in range(20):
@@ -287,7 +287,7 @@ def outputs_of(model, X):
 
 def penalty_of(model, n_samples):
     squares = sum((coef**2).sum() for coef in model.coefs_)
-    return model.alpha / 2 * squares / n_samples
+    return model.alpha_ / 2 * squares / n_samples
 
 
 def indicators(model, y):
@@ -362,7 +362,7 @@ def test_loss_is_the_one_at_the_weights_and_below_that_of_a_constant(task, loss)
 def test_loss_is_that_of_the_mlp_with_the_same_weights(task):
     model, y = make(task, standardize=False)
     model.fit(X, y)
-    mlp = model.to_mlp().set_params(alpha=model.alpha)
+    mlp = model.to_mlp().set_params(alpha=model.alpha_)
     # One step of no length: what it reports is the loss at the weights it began with.
     mlp.set_params(
         solver="sgd", learning_rate_init=1e-300, max_iter=1, warm_start=True,
@@ -830,7 +830,7 @@ def test_too_few_flips_are_told(task):
 def test_enough_flips_are_not_told():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = fitted("one", max_flips="auto")
+        model = fitted("one", max_flips="auto", alpha=3.0)
     assert "max_flips" not in model.stopping_reason_
 
 
