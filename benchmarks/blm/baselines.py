@@ -22,7 +22,7 @@ from sklearn.linear_model import LogisticRegressionCV, RidgeCV
 from sklearn.metrics import log_loss, r2_score
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from benchmarks.shared.tables import prepared, read_table
 from skmohn import BLMClassifier, BLMRegressor
 
@@ -184,4 +184,4 @@ def show(title, scores, options):
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)
