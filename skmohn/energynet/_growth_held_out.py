@@ -15,8 +15,8 @@ from scipy.stats import linregress
 from skmohn._core._rows import n_distinct_rows
 from skmohn._core._tuned import tuned
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._growth import GrowthResult, Report, decision, free_lengths, train
-from skmohn.energynet._missing import MissingMask
+from skmohn.energynet._growth import GrowthResult, Report, decision, train
+from skmohn.energynet._missing import MissingMask, known_free_energies
 from skmohn.energynet._partition import (
     PARTITION,
     annealed_weights,
@@ -33,9 +33,11 @@ from skmohn.energynet._training import Schedule, new_rbm
 class HeldOutGrowthConstants:
     """The search of the width by held-out likelihood."""
 
-    # One sample of so many is held out, but no more than the next.
+    # One sample of so many is held out, but no more than the next, or the one after it
+    # where there are missing values: the likelihood of such a sample takes annealing.
     n_rows_per_held_out: int = tuned(5, "benchmarks/ablation.py")
     max_held_out: int = tuned(2000, "cost")
+    max_held_out_missing: int = tuned(500, "cost")
     # Most samples that train before the width is found.
     max_training: int = tuned(20_000, "cost")
     # The first width that is tried, whose states can be enumerated.
@@ -88,8 +90,9 @@ class Parts:
         seed: int,  # of bits drawn from probabilities
     ) -> Self:
         """Hold out a fifth of the samples: the same with all seeds."""
-        held, kept = hold_out(len(X))
-        data, missing = X[held], schedule.missing
+        missing = schedule.missing
+        held, kept = hold_out(len(X), has_missing=missing is not None)
+        data = X[held]
         if schedule.resample:
             kernels.bernoulli(X[held], random_stream(seed + 1), data)
         if missing is not None:
@@ -100,10 +103,13 @@ class Parts:
         return cls(X[kept], schedule, data, missing)
 
 
-def hold_out(n_rows: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def hold_out(
+    n_rows: int, *, has_missing: bool
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Numbers of held-out rows, and of those that train beside them."""
     order = np.random.default_rng(0).permutation(n_rows)
-    n_held = min(max(n_rows // _GROWTH.n_rows_per_held_out, 1), _GROWTH.max_held_out)
+    max_held = _GROWTH.max_held_out_missing if has_missing else _GROWTH.max_held_out
+    n_held = min(max(n_rows // _GROWTH.n_rows_per_held_out, 1), max_held)
     kept = order[n_held:][: _GROWTH.max_training]
     return np.sort(order[:n_held]), np.sort(kept)
 
@@ -241,7 +247,7 @@ class WidthSearch:
         # RBM that is worse than others even by an optimistic estimate. Where there are
         # no temperatures, it is not optimistic.
         parts, seed = self.parts, self.seed
-        free = free_lengths(rbm, parts.data, parts.missing, seed)
+        free = known_free_energies(rbm, parts.data, parts.missing, seed)
         # So the first one has a value that others are compared with, however many
         # columns there are.
         if not self.lengths or is_enumerable(rbm):

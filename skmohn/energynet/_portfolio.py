@@ -98,7 +98,8 @@ class DensityPortfolio:
         n_states = encoded.groups.sizes + 1
         if not len(n_states) or n_states.max() * len(n_states) > _PORTFOLIO.max_states:
             return cls({LAYERS: 1.0}, {LAYERS: float(held_out.mean())}, {})
-        states, (held, kept) = _draw_states(encoded, seed), hold_out(len(encoded))
+        states = _draw_states(encoded, seed)
+        held, kept = hold_out(len(encoded), has_missing=encoded.missing is not None)
         split = _Split(states[kept], states[held], n_states, seed)
         searches: dict[str, _TreeSearch | _MixtureSearch] = {TREE: _TreeSearch(split)}
         if sizes := _affordable_sizes(len(kept), n_states):

@@ -13,6 +13,7 @@ from support import all_states
 from skmohn.energynet import EnergyNetTransformer, _portfolio
 from skmohn.energynet._chow_liu import PairCounter
 from skmohn.energynet._groups import Groups, list_states
+from skmohn.energynet._growth_held_out import hold_out
 from skmohn.energynet._missing import MissingMask
 from skmohn.energynet._portfolio import (
     PortfolioConstants,
@@ -66,6 +67,20 @@ def test_trees_have_the_weight_where_columns_are_copies():
     # Features are those of the layers.
     assert_array_equal(both.transform(test), layers.transform(test))
     assert both.log_likelihood_ == layers.log_likelihood_
+
+
+def test_many_rows_with_missing_values():
+    X, rng = copies(3000), np.random.default_rng(0)
+    X[rng.random(X.shape) < 0.02] = NAN
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = net(n_final_epochs=1).fit(X)
+    # Layers and trees are compared by the same rows, of which each takes annealing.
+    assert set(model.ensemble_weights_) == {"layers", "tree", "tree_mixture"}
+    held, kept = hold_out(3000, has_missing=True)
+    assert len(held) == 500
+    assert not np.intersect1d(held, kept).size
+    assert len(hold_out(3000, has_missing=False)[0]) == 600
 
 
 def test_probabilities_of_all_rows_sum_to_one(fitted):
