@@ -240,7 +240,7 @@ def with_setting(module, attribute, **changed):
 def by_density(X, seed):
     """Ours, trimmed by the density alone."""
     module, scores = _outlier_detector, _outlier_detector.trimming_scores
-    module.trimming_scores = lambda density, values, coding: density
+    module.trimming_scores = lambda density, *_: np.stack([density, density])
     try:
         return with_parameters()(X, seed)
     finally:

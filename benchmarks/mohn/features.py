@@ -148,7 +148,7 @@ def compare(X, y, prepare, n_folds, seed):
             learner = make_pipeline(prepare, *steps)
             seconds = common.timed_fit(learner, X[train], y[train])
             score = learner.score(X[test], y[test])
-            n_columns = learner[-1].coef_.shape[-1]
+            n_columns = learner[:-1].transform(X[test]).shape[1]
             found.setdefault(name, []).append((score, n_columns, seconds))
     return {name: np.array(rows).T for name, rows in found.items()}
 

@@ -45,12 +45,12 @@ def trimming_scores(
     values: NDArray,  # (n_rows, n_features)
     coding: UnitCoding,
 ) -> NDArray[np.float64]:
-    """Score rows of a fit, to leave out those of low scores."""
-    # By the density and by tails of columns, in which a cluster of anomalies that the
-    # density has learned may still be; means of normal scores have no units. Not by
-    # neighbors, which rows of a cluster are to each other.
+    """Score rows of a fit by densities and by tails, (2, n_rows): anomalies are low."""
+    # In the tails of columns a cluster of anomalies that the density has learned may
+    # still be. Not by neighbors, which rows of a cluster are to each other. Normal
+    # scores have no units.
     ranks = rankdata([density, -_tails_of_columns(values, coding)], axis=1)
-    return ndtri((ranks - 0.5) / len(values)).mean(axis=0)
+    return ndtri((ranks - 0.5) / len(values))
 
 
 def _tails_of_columns(values: NDArray, coding: UnitCoding) -> NDArray[np.float64]:

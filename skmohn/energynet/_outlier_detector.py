@@ -6,6 +6,7 @@ from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 from sklearn.base import BaseEstimator, OutlierMixin, clone
 from sklearn.utils import Tags, check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
@@ -42,7 +43,8 @@ class DetectorConstants:
     # cluster of anomalies.
     n_units: int = tuned(8, "benchmarks/energynet/outliers.py")
     l2: float = tuned(0.1, "benchmarks/energynet/outliers.py")
-    # Fits after the first one, each without the least ordinary rows by the one before.
+    # Fits after the first one, without the least ordinary rows by the one before; all
+    # but the last leave out more rows.
     n_refits: int = tuned(2, "benchmarks/energynet/outliers.py")
     # Rows by which it is known how likely values are ordinarily.
     n_typical: int = tuned(100, "cost")
@@ -71,11 +73,11 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
 
     An :class:`EnergyNetTransformer` of few units learns the joint density of the
     columns; two more fits leave out the rows that are the least likely by the one
-    before and farthest in the tails of single columns [1]_, so that anomalies are not
-    learned. A row is an anomaly if its density is low, or its mean distance to the
-    nearest of the remaining rows large, as in [2]_. Both become probabilities of values
-    as extreme, by the bulk of the rows and an exponential tail; the score is the mean
-    of their logarithms, and no log density.
+    before or farthest in the tails of single columns [1]_, the first of them all that
+    are either, so that anomalies are not learned. A row is an anomaly if its density is
+    low, or its mean distance to the nearest of the remaining rows large, as in [2]_.
+    Both become probabilities of values as extreme, by the bulk of the rows and an
+    exponential tail; the score is the mean of their logarithms, and no log density.
 
     Parameters
     ----------
@@ -351,21 +353,34 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
         net: Any = clone(transformer)
         net.fit(X)
         support = np.ones(len(values), bool)
-        n_kept = max(len(values) - int(self.trimmed_fraction * len(values)), 2)
-        rows = _as_rows(X)
-        for _ in range(_DETECTOR.n_refits if n_kept < len(values) else 0):
+        rows, n_refits = _as_rows(X), _DETECTOR.n_refits
+        for k in range(n_refits if self.trimmed_fraction else 0):
             table, unseen, _ = _complete(net, X)
             # Ranks of rows, and of their values, that are equal but for rounding.
             table = table.round()
             density = net._score_table(table, unseen)
             scores = trimming_scores(density, table.values, net.coding_)
-            # Rows of equal scores stay together, in any order.
-            kept = scores >= np.sort(scores)[-n_kept]
+            kept = self._rows_to_keep(scores, is_last=k == n_refits - 1)
             if np.array_equal(kept, support) or not _can_be_learned(values[kept]):
-                break
+                continue
             net, support = clone(transformer), kept
             net.fit(safe_indexing(rows, np.flatnonzero(kept)))
         return net, support
+
+    def _rows_to_keep(
+        self, scores: NDArray[np.float64], *, is_last: bool
+    ) -> NDArray[np.bool_]:
+        """Mask of the rows of a refit, by their scores of densities and of tails."""
+        # Rows of equal scores stay together, in any order.
+        fraction, n_rows = self.trimmed_fraction, scores.shape[1]
+        if is_last:
+            n_kept = max(n_rows - int(fraction * n_rows), 2)
+            means = scores.mean(axis=0)
+            return means >= np.sort(means)[-n_kept]
+        # A dense cluster that has been learned has high densities, whose mean with its
+        # tails is not low. So first what is low by either is left out, up to half.
+        lowest = scores.min(axis=0)
+        return lowest >= min(ndtri(fraction), np.median(lowest))
 
     def _learn_scores(self, X: TableLike) -> None:
         """Learn distances, tails of scores, and the threshold."""
