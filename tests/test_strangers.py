@@ -44,7 +44,7 @@ def mohn():
 
 
 def blm():
-    return BLMRegressor((4,), max_flips=4000, random_state=0)
+    return BLMRegressor((4,), max_flips=20_000, random_state=0)
 
 
 def energynet():

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import RidgeCV
 
+from skmohn._core._fitting import one_blas_thread
 from skmohn._core._rows import distinct_rows
 from skmohn._core._tuned import tuned
 from skmohn._core._validation import as_counts
@@ -49,6 +50,7 @@ _ALPHAS = np.logspace(-4, 5, 19)
 _LOGISTIC_VARIANCE = np.pi**2 / 3
 
 
+@one_blas_thread
 def choose_alpha(problem: DatasetProblem, *, are_classes: bool) -> float:
     """Penalty by the fraction of the variance that is noise, and by sizes."""
     weights = problem.sample_weight.astype(np.float64)
