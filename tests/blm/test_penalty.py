@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import Ridge, RidgeCV
+from sklearn.metrics import log_loss
 from sklearn.model_selection import LeaveOneGroupOut, cross_val_predict
 
 from skmohn import BLMClassifier, BLMRegressor
@@ -113,6 +114,31 @@ def test_functions_without_noise_are_learned():
     X, y = table(600, noise=0.0)
     model = BLMRegressor(random_state=0).fit(X[:300], y[:300])
     assert model.score(X[300:], y[300:]) > 0.97
+
+
+def test_products_of_classes_are_learned_and_noise_is_not():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1150, 5))
+    train, test = slice(150), slice(150, None)
+    losses = {}
+    for name, is_high in {
+        "product": X[:, 0] * X[:, 1] > 0,
+        "noise": rng.random(len(X)) < 0.5,
+    }.items():
+        model = BLMClassifier(random_state=0).fit(X[train], is_high[train])
+        losses[name] = log_loss(is_high[test], model.predict_proba(X[test]))
+    assert losses["product"] < 0.4
+    assert losses["noise"] < np.log(2) + 0.02
+
+
+def test_no_larger_penalty_for_more_than_a_thousand_samples():
+    # What is noise to these need not be to more.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 5))
+    y = X[:, 0] + 2.0 * rng.normal(size=4000)
+    few, many = alpha_of(X[:1000], y[:1000]), alpha_of(X, y)
+    assert many == pytest.approx(few, rel=0.1)
+    assert few > 1.3 * alpha_of(X[:500], y[:500])
 
 
 def test_repeated_samples_are_weights():
