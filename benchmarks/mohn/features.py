@@ -7,15 +7,14 @@ LogisticRegressionCV, on the same stratified folds and the same columns of 0 and
 - breast cancer, each measurement in four quantile bins;
 - german credit, categories one by one and numbers in four quantile bins;
 - mushrooms, generated: 22 attributes with categories, edible by a few rules that join
-two
-  attributes, a twentieth of the labels wrong.
+  two attributes, a twentieth of the labels wrong.
 
 Also shown are LogisticRegressionCV on the columns themselves, MOHNTransformer without
 the columns that do not matter (``include_inputs=False``) and MOHNClassifier. Printed
 are the mean test accuracy with the standard error of its difference to all pairs, the
-median number of columns and the median seconds of a fit. Aimed at are, for
-MOHNTransformer, an accuracy no more than that error below all pairs, at most a tenth
-of their columns, and less time.
+median number of columns that the classifier gets and the median seconds of a fit.
+Aimed at are, for MOHNTransformer, an accuracy no more than that error below all pairs,
+at most a tenth of their columns, and less time.
 
 The table of german credit is read from the folder named by the environment variable
 SKMOHN_DATA, else from shared/data next to the repository. --quick takes three folds.
