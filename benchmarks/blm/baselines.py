@@ -8,11 +8,13 @@ are the test. Numbers are standardized and categories one-hot for all.
 
 Beside the default are the fixed penalty `alpha=3`, ridge regression and, for classes,
 logistic regression, both with the penalty that cross-validation chooses. Printed are
-test R2 (at least -1) or log losses, means over the instances, and `alpha_`; last, how
-many are behind the linear model and the best constant, by more than 0.02.
+test R2 (at least -1) or log losses, means over the instances, and `alpha_`; then, how
+many are behind the linear model and the best constant, by more than 0.02. The last
+table has the means of one instance with other constants of the choice.
 """
 
 import warnings
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -25,10 +27,16 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.shared import common, results
 from benchmarks.shared.tables import prepared, read_table
 from skmohn import BLMClassifier, BLMRegressor
+from skmohn.blm import _penalty
 
 NOISES, N_ROWS = (0.0, 0.3, 1.0, 3.0, 10.0), (60, 300)
 N_TEST, MAX_ROWS, TRAIN_FRACTION = 3000, 600, 0.7
 FIXED, MAX_LOSS = 3.0, 0.02
+CONSTANTS = (
+    {}, {"of_reals": 0.2, "of_classes": 0.06}, {"of_reals": 0.8, "of_classes": 0.24},
+    {"min_noise": 0.0}, {"min_noise": 0.1}, {"min_signal": 0.001}, {"min_signal": 0.1},
+    {"gammas": (0.5,)}, {"gammas": ()}, {"resolution": 1e-6}, {"resolution": 1e-2},
+)  # fmt: skip
 
 
 def linear(rng, n_rows, n_columns=10):
@@ -138,8 +146,22 @@ def problems(options):
         yield path.stem, partial(public, path)
 
 
+def with_constants(changed, scores):
+    """Function that scores with other constants of the penalty."""
+    constants = _penalty._PENALTY
+
+    def run(split, seed):
+        _penalty._PENALTY = replace(constants, **changed)
+        try:
+            return scores(split, seed)
+        finally:
+            _penalty._PENALTY = constants
+
+    return run
+
+
 def main():
-    """Print a table for numbers and one for classes."""
+    """Print a table for numbers and one for classes, and other constants."""
     options = common.parse_options(
         __doc__, instances=3, quick_instances=1, add_arguments=common.add_keep
     )
@@ -147,6 +169,7 @@ def main():
     warnings.simplefilter("ignore")
     show("Test R2 of numbers", scores_of_reals, options)
     show("Negative test log loss of classes", scores_of_classes, options)
+    show_constants(options)
 
 
 def show(title, scores, options):
@@ -180,6 +203,24 @@ def show(title, scores, options):
     best = found[["linear", "constant"]].max(axis=1)
     behind = [(found[name] < best - MAX_LOSS).sum() for name in ("ours", "fixed")]
     shown.row(f"behind, of {len(found)}", *behind, None, None, None)
+    shown.close()
+
+
+def show_constants(options):
+    """Print means of one instance with other constants."""
+    shown = common.Table("Other constants", "constants R2 log_loss", width=36)
+    splits = [make(options.seed) for _, make in problems(options)]
+    for changed in CONSTANTS[: 1 if options.quick else None]:
+        name = ", ".join(f"{key}={value}" for key, value in changed.items())
+        cells = []
+        for scores in (scores_of_reals, scores_of_classes):
+            run = with_constants(changed, scores)
+            found = common.kept(
+                options.keep, (name, scores.__name__),
+                lambda run=run: [run(part, options.seed)["ours"] for part in splits],
+            )  # fmt: skip
+            cells.append(f"{np.mean(found):.4f}")
+        shown.row(name or "those chosen", *cells)
     shown.close()
 
 
