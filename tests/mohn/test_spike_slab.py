@@ -209,6 +209,17 @@ def test_one_of_the_runs_that_meet_goes_on():
         assert_allclose(near[0].mean, alone.mean, atol=1e-3)
 
 
+def test_rounding_does_not_decide_whether_a_run_diverges():
+    """From a thousandth of the noise, means pass a length of 1000 and return."""
+    vamp = runs_of()
+    columns, values, along = vamp.columns, vamp.values, vamp.along
+    for seed in range(100):
+        order = np.random.default_rng(seed).permutation(len(values))
+        vamp.columns, vamp.values = columns[:, order], values[order]
+        vamp.along = along[order]
+        assert len(vamp.run([Start(0.08, 1e-3, False)])) == 1
+
+
 def test_a_run_that_has_not_converged_must_be_clearly_shorter(monkeypatch):
     vamp = runs_of()
     (state,) = vamp.run([CENTERED[0]])

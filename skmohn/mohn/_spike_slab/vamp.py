@@ -64,8 +64,8 @@ class VAMPConstants:
     n_iter_compared: int = tuned(10, "cost")
     met_distance: float = tuned(1e-2, "cost")
     # Length of all weights beyond which a run has diverged; that of a function is about
-    # 1.
-    max_length: float = tuned(1e3, "rounding")
+    # 1. Runs that begin with too little noise pass 1e3 and return, or not, by rounding.
+    max_length: float = tuned(1e6, "rounding")
     # Eigenvalues below this fraction of the largest one are rounding errors.
     rounding: float = tuned(1e-8, "rounding")
 
