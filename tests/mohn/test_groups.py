@@ -1,5 +1,7 @@
 """Rows that belong together: `groups` of fit, respected wherever rows are left out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,6 +20,7 @@ from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._gp.laplace import find_mode, leave_groups_out, leave_one_out
 from skmohn.mohn._gp.marginal_likelihood import join_equal_rows
 from skmohn.mohn._gp.model import fit_gp
+from skmohn.mohn._gp.nystroem import NystroemPosterior
 from skmohn.mohn._gp.transform_selection import _Part
 from skmohn.mohn._gp.weight_prior import Covariance
 from skmohn.mohn._sparse.model import SparseModel
@@ -69,6 +72,63 @@ def test_groups_are_left_out_of_the_exact_posterior_at_once():
         )
         noise = sample.noise(PRIOR)[own]
         assert_allclose(variance[own], rest.latent_variance(rows) + noise, rtol=1e-8)
+
+
+@pytest.mark.parametrize("n_inducing", [2, 8])
+def test_groups_are_left_out_of_inducing_rows_at_once(n_inducing):
+    """Those with fewer members than inducing rows, and those with more."""
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(-1.0, 1.0, (30, 3)), rng.normal(size=30)
+    weight = rng.integers(1, 4, 30).astype(float)
+    group = rng.permutation(np.repeat([0, 1, 2, 3], [1, 5, 9, 15]))
+    sample = join_equal_rows(rows_of(X, group), y, weight)
+    posterior = NystroemPosterior.condition(Covariance(PRIOR), sample, n_inducing)
+    residual, variance = posterior.leave_groups_out(sample, sample.rows.group)
+    # Nothing learned, from the same inducing rows.
+    nothing = replace(
+        posterior,
+        root=np.eye(n_inducing),
+        projection=np.zeros_like(posterior.projection),
+    )
+    for unit in range(4):
+        own = sample.rows.group == unit
+        rest = nothing.update(sample.take(~own))
+        rows = sample.rows.take(own)
+        mean = rest.latent_mean(rows)
+        assert_allclose(residual[own], sample.target[own] - mean, atol=1e-6)
+        # What the inducing rows do not explain is not noise of the targets.
+        explained = rest.latent_variance(rows) - prior_variance_left(nothing, rows)
+        expected = explained + sample.noise(PRIOR)[own]
+        assert_allclose(variance[own], expected, rtol=1e-6)
+
+
+def prior_variance_left(posterior, rows):
+    """Variance of the function given its values at the inducing rows."""
+    K = posterior.covariance.between(posterior.inducing, posterior.inducing)
+    cross = posterior.covariance.between(posterior.inducing, rows)
+    explained = np.sum(cross * np.linalg.solve(K, cross), axis=0)
+    return posterior.covariance.own(rows) - explained
+
+
+def test_links_of_many_rows_are_learned_from_left_out_groups(replace_constants):
+    """With inducing rows as with all: probabilities are of new subjects."""
+    rng = np.random.default_rng(0)
+    subject = np.repeat(np.arange(60), 5)
+    X = rng.uniform(-1.0, 1.0, (60, 4))[subject] + 0.01 * rng.normal(size=(300, 4))
+    y = X[:, 0] + rng.normal(size=60)[subject] > 0
+    ranges = {}
+    for groups in (None, subject):
+        for n_exact in (10**6, 100):
+            replace_constants(
+                "skmohn.mohn._gp.model", max_rows_inverted=n_exact, max_inducing=90
+            )
+            model = MOHNClassifier("gp", random_state=0).fit(X, y, groups=groups)
+            member = model.model_.gp
+            is_exact = isinstance(member.posteriors[0], ExactPosterior)
+            assert is_exact == (n_exact == 10**6)
+            ranges[groups is None, n_exact] = np.ptp(model.predict_log_proba(X)[:, 1])
+    for n_exact in (10**6, 100):
+        assert ranges[False, n_exact] < 0.7 * ranges[True, n_exact]
 
 
 def test_groups_are_left_out_of_classes_at_once():

@@ -431,14 +431,10 @@ class MemberFit(NamedTuple):
         if not n_inducing:
             posterior = ExactPosterior.condition(covariance, sample)
             return posterior, posterior.leave_one_out
-        if sample.rows.group is not None:
-            raise ValueError(
-                f"groups need the covariances of all {len(sample)} distinct rows, more "
-                "than are computed: raise memory_budget, pass fewer rows, or fit with "
-                'strategy="logistic"'
-            )
         data = covariance, sample, n_inducing, self.seed
         posterior = NystroemPosterior.condition(*data)
+        if (group := sample.rows.group) is not None:
+            return posterior, partial(posterior.leave_groups_out, sample, group)
         return posterior, partial(posterior.leave_one_out, sample)
 
     def _by_least_squares(

@@ -7,7 +7,7 @@
 # processes, AISTATS 2009, Eq 6, 9 and 10.
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -23,7 +23,7 @@ from skmohn.mohn._gp.exact import draw_normal
 from skmohn.mohn._gp.marginal_likelihood import AggregatedData
 from skmohn.mohn._gp.sobol import PairVariance
 from skmohn.mohn._gp.weight_prior import Covariance
-from skmohn.mohn._table.rows import EncodedRows, row_blocks
+from skmohn.mohn._table.rows import EncodedRows, members_of, row_blocks
 from skmohn.mohn._table.variables import Variable
 
 
@@ -159,6 +159,67 @@ class NystroemPosterior:
             residual[part] = sample.target[part] - known.T @ center
         kept = np.maximum(kept, _NYSTROEM.min_residual_fraction)
         return (residual.T / kept).T, noise / kept
+
+    def leave_groups_out(
+        self, sample: AggregatedData, group: NDArray[np.intp]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The same, given those outside of the group of each."""
+        residual, variance = np.empty_like(sample.target), np.empty(len(sample))
+        small = []
+        for members in members_of(group):
+            if len(members) < len(self.root):
+                small.append(members)
+                continue
+            tick()
+            found = self._leave_many_out(sample.take(members))
+            residual[members], variance[members] = found
+        starts = np.cumsum([0, *map(len, small)])
+        for part in row_blocks(starts[-1]):
+            tick()
+            some = slice(*np.searchsorted(starts, (part.start, part.stop)))
+            for members, *found in self._leave_few_out(sample, small[some]):
+                residual[members], variance[members] = found
+        return residual, variance
+
+    def _leave_few_out(
+        self, sample: AggregatedData, groups: Sequence[NDArray[np.intp]]
+    ) -> Iterator[tuple[NDArray[Any], ...]]:
+        """Of some groups, by the inverse covariances of their targets."""
+        together = np.concatenate([*groups, np.empty(0, dtype=np.intp)])
+        data, first = sample.take(together), 0
+        noise, known = data.noise(self.covariance.prior), self._whiten(data.rows)
+        left = solve_triangular(self.root, known, lower=True, check_finite=False)
+        off = data.target - known.T @ self._center()
+        for members in groups:
+            own = slice(first, first + len(members))
+            first += len(members)
+            precision = np.diag(noise[own]) - left[:, own].T @ left[:, own]
+            inverse = np.linalg.inv(precision)
+            residual = (noise[own] * (inverse @ off[own]).T).T
+            yield members, residual, noise[own] ** 2 * np.diagonal(inverse)
+
+    def _leave_many_out(
+        self, group: AggregatedData
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Of one group, by the precision of the inducing values without it."""
+        noise = group.noise(self.covariance.prior)
+        precision, projection = self.root @ self.root.T, self.projection.copy()
+        for part in row_blocks(len(group)):
+            known = self._whiten(group.rows.take(part))
+            projection -= known @ (group.target[part].T / noise[part]).T
+            known /= np.sqrt(noise[part])
+            precision -= known @ known.T
+        root = cholesky(precision, lower=True, check_finite=False)
+        rest = replace(self, root=root, projection=projection)
+        vars(rest)["factor"] = self.factor
+        variance = noise.copy()
+        center, residual = rest._center(), np.empty_like(group.target)
+        for part in row_blocks(len(group)):
+            known = self._whiten(group.rows.take(part))
+            left = solve_triangular(root, known, lower=True, check_finite=False)
+            variance[part] += np.einsum("mt,mt->t", left, left)
+            residual[part] = group.target[part] - known.T @ center
+        return residual, variance
 
     def dual_coefficients(self) -> tuple[EncodedRows, NDArray[np.float64]]:
         """Rows x_d and dual coefficients a_d: E[w_Q] = sum_d a_d Cov(w_Q, f(x_d))."""
