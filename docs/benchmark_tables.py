@@ -22,8 +22,10 @@ class Results(Directive):
     def run(self):
         """Parse the tables as Markdown."""
         text = self.markdown_of([*self.arguments, *self.content])
-        node = nodes.container(classes=["results"])
+        node = nodes.container()
         self.state.nested_parse(StringList(text.splitlines(), "results"), 0, node)
+        for table in node.findall(nodes.table):
+            table["classes"].append("results")
         return node.children
 
 

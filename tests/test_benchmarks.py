@@ -140,7 +140,7 @@ def test_measured_rows_are_shown_with_their_origin(run) -> None:
     def main():
         show(0.5)
         results.add(
-            title="Seconds", columns=["a"], rows=[[None], ["|x|"]], missed=["b"]
+            title="Seconds", columns=["a_b:c"], rows=[[None], ["|x|"]], missed=["b"]
         )
 
     run(main=main)
@@ -148,7 +148,7 @@ def test_measured_rows_are_shown_with_their_origin(run) -> None:
     assert text.startswith("`mohn/parities.py`; 20")
     assert re.search(r"; 0\.\d\d processor hours\.\n", text)
     assert "**Parities**\n\n| order | R2 |\n| :-- | --: |\n| 3 | 0.5 |\n" in text
-    assert "| - |\n| \\|x\\| |\n\n**Missed:** b.\n" in text
+    assert "| a b: c |\n| :-- |\n| - |\n| \\|x\\| |\n\n**Missed:** b.\n" in text
 
 
 def test_transcribed_rows_are_shown_in_one_table(run) -> None:

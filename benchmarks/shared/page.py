@@ -125,7 +125,9 @@ def measured(result, size=None):
 
 def table(part):
     """A table in Markdown, its title above it and what missed its aim below."""
-    columns = [in_a_cell(name) for name in part["columns"]]
+    # Long names are broken at spaces alone.
+    names = [name.replace("_", " ").replace(":", ": ") for name in part["columns"]]
+    columns = [in_a_cell(name) for name in names]
     align = [":--", *["--:"] * (len(columns) - 1)]
     rows = [[in_a_cell(cell) for cell in row] for row in part["rows"]]
     lines = [" | ".join(cells) for cells in (columns, align, *rows)]
