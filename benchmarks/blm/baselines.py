@@ -1,10 +1,11 @@
 """Default networks beside linear models, from no noise to nothing but noise.
 
 Generated: 10 columns, a linear function, a product of two and Friedman's first, each
-with noise of 0 to 10 times its standard deviation, 60 and 300 rows; and two of 40
-columns. Public: the tables of the data folder, 70 % of the rows, 600 at most, with
-targets as they are and as classes (above the median). The other rows, 3000 at most,
-are the test. Numbers are standardized and categories one-hot for all.
+with noise of 0 to 10 times its standard deviation, 60 and 300 rows, the latter two also
+with 2400; two of 40 columns; and the one factor that 15 columns measure. Public: the
+tables of the data folder, 70 % of the rows, 600 at most, with targets as they are and
+as classes (above the median). The other rows, 3000 at most, are the test. Numbers are
+standardized and categories one-hot for all.
 
 Beside the default are the fixed penalty `alpha=3`, ridge regression and, for classes,
 logistic regression, both with the penalty that cross-validation chooses. Printed are
@@ -30,10 +31,13 @@ from skmohn import BLMClassifier, BLMRegressor
 from skmohn.blm import _penalty
 
 NOISES, N_ROWS = (0.0, 0.3, 1.0, 3.0, 10.0), (60, 300)
+# Of many rows.
+MANY, MANY_NOISES, MANY_FUNCTIONS = 2400, (0.0, 1.0), ("product", "friedman")
 N_TEST, MAX_ROWS, TRAIN_FRACTION = 3000, 600, 0.7
 FIXED, MAX_LOSS = 3.0, 0.02
 CONSTANTS = (
-    {}, {"of_reals": 0.2, "of_classes": 0.06}, {"of_reals": 0.8, "of_classes": 0.24},
+    {}, {"of_reals": 0.16, "of_classes": 0.07}, {"of_reals": 0.66, "of_classes": 0.28},
+    {"max_counted": 300}, {"max_counted": 10**9},
     {"min_noise": 0.0}, {"min_noise": 0.1}, {"min_signal": 0.001}, {"min_signal": 0.1},
     {"gammas": (0.5,)}, {"gammas": ()}, {"resolution": 1e-6}, {"resolution": 1e-2},
 )  # fmt: skip
@@ -57,6 +61,12 @@ def product(rng, n_rows):
     return X, X[:, 0] * X[:, 1]
 
 
+def one_factor(rng, n_rows):
+    """Fifteen columns that measure one number, which is the target."""
+    factor = rng.normal(size=n_rows)
+    return factor[:, None] + 0.33 * rng.normal(size=(n_rows, 15)), factor
+
+
 def friedman(rng, n_rows):
     """Friedman's first function."""
     return make_friedman1(n_rows, random_state=int(rng.integers(2**31)))
@@ -67,6 +77,7 @@ FUNCTIONS = {
     "product": product,
     "friedman": friedman,
     "two_of_40": few_of_many,
+    "one_factor": one_factor,
 }
 
 
@@ -135,12 +146,19 @@ def scores_of_classes(split, seed):
 
 def problems(options):
     """Names, and what makes the rows of a seed."""
+
+    def of(function, noise, n_rows):
+        name = f"{function}, noise {noise:g}, {n_rows} rows"
+        return name, partial(generated, function, noise, n_rows)
+
     noises, sizes = (NOISES, N_ROWS) if not options.quick else ((1.0,), N_ROWS[:1])
     for function in FUNCTIONS:
         for noise in noises:
             for n_rows in sizes:
-                name = f"{function}, noise {noise:g}, {n_rows} rows"
-                yield name, partial(generated, function, noise, n_rows)
+                yield of(function, noise, n_rows)
+    for function in MANY_FUNCTIONS if not options.quick else ():
+        for noise in MANY_NOISES:
+            yield of(function, noise, MANY)
     folder = common.find_data("tables/regression")
     for path in sorted(folder.glob("*.csv")) if folder else ():
         yield path.stem, partial(public, path)

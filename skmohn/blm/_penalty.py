@@ -30,13 +30,16 @@ class PenaltyConstants:
     # Where nothing says how much noise there is.
     default: float = tuned(3.0, "benchmarks/blm/baselines.py")
     # Multiples for real targets and for classes.
-    of_reals: float = tuned(0.4, "benchmarks/blm/baselines.py")
-    of_classes: float = tuned(0.12, "benchmarks/blm/baselines.py")
+    of_reals: float = tuned(0.33, "benchmarks/blm/baselines.py")
+    of_classes: float = tuned(0.14, "benchmarks/blm/baselines.py")
     # Least fractions of the variance that count as noise and as signal.
     min_noise: float = tuned(0.05, "benchmarks/blm/baselines.py")
     min_signal: float = tuned(0.01, "benchmarks/blm/baselines.py")
     # Widths of Gaussian kernels, as multiples of scikit-learn's "scale".
     gammas: tuple[float, ...] = tuned((0.125, 0.5, 2.0), "benchmarks/blm/baselines.py")
+    # Samples beyond which more of them do not raise the penalty: what is noise to these
+    # need not be to more.
+    max_counted: int = tuned(1000, "benchmarks/blm/baselines.py")
     # Samples and basis functions of the simple models.
     max_samples: int = tuned(1000, "cost")
     n_components: int = tuned(200, "cost")
@@ -56,7 +59,7 @@ def choose_alpha(problem: DatasetProblem, *, are_classes: bool) -> float:
     weights = problem.sample_weight.astype(np.float64)
     X, input_unit = _standardize(problem.X, weights)
     targets, target_unit = _standardize(problem.y, weights)
-    if problem.layout.recurrent or not (X.any() and targets.any()):
+    if problem.layout.recurrent or not (X.size and targets.size):
         return _PENALTY.default
     groups = _Groups.of(X, targets, weights).sample(_PENALTY.max_samples)
     noise = np.clip(groups.left_out_error(), _PENALTY.min_noise, 1.0)
@@ -68,9 +71,10 @@ def choose_alpha(problem: DatasetProblem, *, are_classes: bool) -> float:
         alpha = input_unit**2 * rank * noise / signal
         alpha /= _LOGISTIC_VARIANCE if are_classes else 1.0
     else:
-        # What is noise to so many samples need not be to more.
-        n_seen = min(n_samples, _PENALTY.max_samples)
-        alpha = input_unit * noise * np.sqrt(n_seen * rank / np.sqrt(signal))
+        # Correlated inputs count by the geometric mean of their number and rank.
+        n_counted = min(n_samples, _PENALTY.max_counted)
+        n_inputs = np.sqrt(rank * X.shape[1])
+        alpha = input_unit * noise * np.sqrt(n_counted * n_inputs / np.sqrt(signal))
         alpha *= _PENALTY.of_classes if are_classes else _PENALTY.of_reals * target_unit
     if problem.loss in (kernels.ABSOLUTE, kernels.PINBALL):
         # Its slopes do not shrink with the errors, of which the root is the size.
@@ -87,13 +91,12 @@ def choose_alpha(problem: DatasetProblem, *, are_classes: bool) -> float:
 def _standardize(
     table: NDArray[np.floating], weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], float]:
-    """Standardized columns, and the root mean square of their standard deviations."""
+    """Columns that vary, standardized, and the root mean square of their scales."""
     deviations = table - np.average(table, axis=0, weights=weights)
-    variances = np.average(deviations**2, axis=0, weights=weights)
-    stds = np.sqrt(variances)
-    is_constant = stds <= np.finfo(np.float32).eps * np.abs(table).max(axis=0)
-    scales = np.where(is_constant, np.inf, stds)
-    return deviations / scales, float(np.sqrt(variances.mean()))
+    stds = np.sqrt(np.average(deviations**2, axis=0, weights=weights))
+    varies = stds > np.finfo(np.float32).eps * np.abs(table).max(axis=0)
+    unit = np.linalg.norm(stds[varies]) / np.sqrt(max(np.count_nonzero(varies), 1))
+    return deviations[:, varies] / stds[varies], float(unit)
 
 
 class _Groups(NamedTuple):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.kernel_approximation import Nystroem
-from sklearn.linear_model import Ridge, RidgeCV
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeCV
 from sklearn.metrics import log_loss
 from sklearn.model_selection import LeaveOneGroupOut, cross_val_predict
 
@@ -175,6 +175,37 @@ def test_penalty_of_a_linear_network_is_that_of_ridge_regression():
     y = X @ rng.normal(size=20) / np.sqrt(20) + 2 * rng.normal(size=400)
     best = RidgeCV(np.logspace(0, 4, 100)).fit(X, y).alpha_
     assert best / 2 < alpha_of(X, y, hidden=()) < 2 * best
+
+
+def test_constant_columns_do_not_count():
+    X, y = table()
+    one, constant = alpha_of(X, y), np.full(len(X), 7.0)
+    assert alpha_of(np.column_stack([X, constant]), y) == pytest.approx(one)
+    assert alpha_of(X, np.column_stack([y, constant])) == pytest.approx(one / 2)
+
+
+def test_copies_of_columns_count_as_half_of_the_logarithm():
+    """Of the number of inputs, effective rank has the other half and stays."""
+    X, y = table()
+    one, four = (alpha_of(np.tile(X, (1, n)), y) for n in (1, 4))
+    assert four == pytest.approx(one * 4**0.25, rel=1e-3)
+
+
+def test_noisy_classes_of_one_factor_are_predicted_as_by_logistic_regression():
+    rng = np.random.default_rng(0)
+    factor = rng.normal(size=2080)
+    X = factor[:, None] + 0.33 * rng.normal(size=(2080, 15))
+    is_high = factor + rng.normal(size=2080) > 0
+    train, test = slice(80), slice(80, None)
+    models = [BLMClassifier(random_state=0)]
+    models += [LogisticRegression(C=10.0**k) for k in range(-3, 2)]
+    ours, *logistic = (
+        log_loss(
+            is_high[test], model.fit(X[train], is_high[train]).predict_proba(X[test])
+        )
+        for model in models
+    )
+    assert ours < min(logistic) + 0.05
 
 
 def test_equal_outputs_are_one():
