@@ -1,6 +1,7 @@
 """Reading what a user passes, and refusing what cannot work."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Final, Literal, TypeGuard
 
@@ -10,8 +11,19 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._memory import format_bytes, memory_limit
+from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike, check_array
 
+
+@dataclass(frozen=True)
+class WeightConstants:
+    """Weights of very different size."""
+
+    # Sum of all weights but the largest, over it: with less, variances cancel.
+    min_others: float = tuned(1e-8, "rounding")
+
+
+_WEIGHTS = WeightConstants()
 # Bytes that every process has.
 _SMALL: Final = 2**20
 # Of these numpy makes an array of a single object.
@@ -212,6 +224,18 @@ def _are_zero(values: ArrayLike | None) -> NDArray[np.bool_]:
         return np.zeros(array.shape, dtype=bool)
     is_zero = [isinstance(value, Real) and value == 0 for value in array.ravel()]
     return np.reshape(is_zero, array.shape).astype(bool)
+
+
+def refuse_dominant_weight(weights: NDArray[np.float64]) -> None:
+    """Refuse a weight beside which all others are rounding errors."""
+    heaviest = int(np.argmax(weights))
+    others = float(np.sum(np.delete(weights / weights[heaviest], heaviest)))
+    if 0.0 < others < _WEIGHTS.min_others:
+        raise ValueError(
+            f"the largest sample_weight, {weights[heaviest]:.6g}, is "
+            f"{1.0 / others:.3g} times that of all others together, so that these "
+            "would not count: reduce it, or drop the sample"
+        )
 
 
 def weight_unit(weights: NDArray[np.float64]) -> float:

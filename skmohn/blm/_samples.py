@@ -29,6 +29,7 @@ from skmohn._core._unreadable import refuse_unreadable
 from skmohn._core._validation import (
     as_counts,
     densify,
+    refuse_dominant_weight,
     refuse_set,
     to_numpy,
     weighted_rows,
@@ -406,6 +407,7 @@ def read_samples(
     coding = form.targets or form.target_type.learn(y, form.classes)
     targets = coding.encode(y)
     given = check_sample_weight(rows.sample_weight, X, ensure_non_negative=True)
+    refuse_dominant_weight(given)
     by_class = weights_by_class(form.class_weight, rows.targets, form.balanced_targets)
     weights = np.zeros(len(X))
     weights[rows.has_target] = as_counts(given[rows.has_target] * by_class)

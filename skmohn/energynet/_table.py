@@ -33,6 +33,7 @@ from skmohn._core._types import TableLike
 from skmohn._core._validation import (
     as_counts,
     densify,
+    refuse_dominant_weight,
     require_memory,
     to_numpy,
 )
@@ -183,12 +184,13 @@ def read_weights(
 ) -> NDArray[np.float64] | None:
     """Check weights; return them as numbers of samples, None for None."""
     # See :func:`~skmohn._core._validation.as_counts`. ValueError is raised if weights
-    # are negative, no numbers, or all zero.
+    # are negative, no numbers, all zero, or zero beside one of them.
     if sample_weight is None:
         return None
     weights = check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )
+    refuse_dominant_weight(weights)
     return as_counts(weights)
 
 

@@ -26,6 +26,7 @@ from skmohn._core._sklearn import Interval, check_sample_weight, fit_context
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike, Term
 from skmohn._core._units import power_of_two_scale
+from skmohn._core._validation import refuse_dominant_weight
 from skmohn._core._versions import Versioned
 from skmohn.mohn._base import Table
 from skmohn.mohn._effects import NORMAL_INTERVAL
@@ -406,6 +407,7 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
         """Weigh and encode the rows of a fit."""
         weight = check_sample_weight(sample_weight, table, ensure_non_negative=True)
         rows = np.flatnonzero(weight)
+        refuse_dominant_weight(weight)
         table, weight = table[rows], weight[rows]
         counts = count_observations(weight)
         # Their sum may be more than a float, or less.

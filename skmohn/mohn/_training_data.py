@@ -17,7 +17,13 @@ from skmohn._core._quantiles import mask_remote
 from skmohn._core._sklearn import check_sample_weight, is_pandas_na
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
-from skmohn._core._validation import are_counts, mean_weight, to_numpy, weight_unit
+from skmohn._core._validation import (
+    are_counts,
+    mean_weight,
+    refuse_dominant_weight,
+    to_numpy,
+    weight_unit,
+)
 from skmohn.mohn._design.pair_screening import PAIRS
 from skmohn.mohn._genotypes import Genotypes, encode, learn_coding
 from skmohn.mohn._models import FitResult, Folds, Model
@@ -53,17 +59,6 @@ class CopyConstants:
 
 
 _COPIES = CopyConstants()
-
-
-@dataclass(frozen=True)
-class WeightConstants:
-    """Weights of very different size."""
-
-    # Sum of all weights but the largest, over it: with less, variances cancel.
-    min_others: float = tuned(1e-8, "rounding")
-
-
-_WEIGHTS = WeightConstants()
 
 
 class ValidationData(NamedTuple):
@@ -397,7 +392,7 @@ def positive_weights(
     sample_weight = check_sample_weight(sample_weight, X, ensure_non_negative=True)
     rows = _positive_rows(sample_weight)
     sample_weight = sample_weight[rows]
-    _refuse_single(sample_weight, rows)
+    refuse_dominant_weight(sample_weight)
     unit = unit or weight_unit(sample_weight)
     sample_weight = sample_weight / unit
     return (None if np.all(sample_weight == 1) else sample_weight), rows, unit
@@ -409,18 +404,6 @@ def _positive_rows(weight: NDArray[np.float64]) -> NDArray[np.intp]:
     if not rows.size:
         raise ValueError("sample_weight is zero for every sample")
     return rows
-
-
-def _refuse_single(weight: NDArray[np.float64], rows: NDArray[np.intp]) -> None:
-    """Refuse a weight beside which all others are rounding errors."""
-    heaviest = int(np.argmax(weight))
-    others = float(np.sum(np.delete(weight / weight[heaviest], heaviest)))
-    if 0.0 < others < _WEIGHTS.min_others:
-        raise ValueError(
-            f"sample_weight of sample {rows[heaviest]} is {1.0 / others:.3g} times "
-            "that of all others together, so that these would not count: reduce it, "
-            "or drop the sample"
-        )
 
 
 class _Weights(NamedTuple):

@@ -162,3 +162,14 @@ def test_groups_of_one_hot_columns_are_those_of_the_others(kind):
 def test_rows_that_have_weight(X, weights, expected):
     found = weighted_rows(X, weights)
     assert found is None if expected is None else found.tolist() == expected
+
+
+@pytest.mark.parametrize("model", [*MODELS, *NETWORKS], ids=lambda m: type(m).__name__)
+def test_a_weight_beside_which_others_are_zero_is_refused(model):
+    """Not the columns, which do not vary without the others, are to blame."""
+    X, weight = RNG.normal(size=(50, 2)), np.ones(50)
+    weight[3] = 1e300
+    with pytest.raises(ValueError, match="the largest sample_weight, 1e\\+300, is 2"):
+        clone(model).fit(X, targets(model), sample_weight=weight)
+    weight[3] = 1e6
+    clone(model).fit(X, targets(model), sample_weight=weight)
