@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import is_classifier
 
 from skmohn._core._optional import import_optional
@@ -34,6 +35,11 @@ class Background:
                 "background must be an array or a pandas DataFrame, got "
                 f"{type(background).__name__}: pass background.to_pandas()"
             )
+        if issparse(background):
+            raise TypeError(
+                "background is a sparse matrix, and models see all of its values: pass "
+                "background.toarray()"
+            )
         self._table: Any = background
         if not self._is_frame:
             self._table = np.asarray(to_numpy(background))
@@ -46,6 +52,12 @@ class Background:
         self.names = [f"x{i}" for i in range(n_columns)]
         if self._is_frame:
             self.names = [str(name) for name in self._table.columns]
+            twice = self._table.columns[self._table.columns.duplicated()]
+            if len(twice):
+                raise ValueError(
+                    f"background has several columns named {str(twice[0])!r}: rename "
+                    "them"
+                )
 
     def mask(self, x: TableLike) -> "MaskedRow":
         """Make tables in which some columns are those of the row x."""

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.datasets import load_iris
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -657,3 +658,25 @@ def test_bad_models_are_refused(linear):
     polars = pytest.importorskip("polars")
     with pytest.raises(TypeError, match=r"background.to_pandas\(\)"):
         WalshExplainer(model, polars.DataFrame(X))
+
+
+def test_small_weights_beside_a_large_constant():
+    """An exact model loses none of its weights as zeros."""
+    for constant in (0.0, 1e7, 1e10):
+        game = explain_game(
+            lambda z, constant=constant: constant + 2 * z[:, 0] - z[:, 1] * z[:, 2],
+            12, n_evaluations=80, random_state=0,
+        )  # fmt: skip
+        expected = np.zeros(12)
+        expected[:3] = 2.0, -0.5, -0.5
+        assert_allclose(game.shapley_values(), expected, atol=1e-5)
+        assert game.is_exact
+
+
+def test_backgrounds_that_no_row_can_be_put_into():
+    table = np.random.default_rng(0).normal(size=(9, 3))
+    with pytest.raises(TypeError, match=r"sparse matrix.*background\.toarray\(\)"):
+        WalshExplainer(lambda X: X[:, 0], csr_array(table))
+    named = pd.DataFrame(table, columns=list("aab"))
+    with pytest.raises(ValueError, match="several columns named 'a': rename"):
+        WalshExplainer(lambda X: X[:, 0], named)

@@ -8,6 +8,7 @@
 
 import math
 from collections.abc import Callable, Generator, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +59,9 @@ class PursuitConstants:
     max_error_ratio: float = tuned(0.98, "benchmarks/ablation.py")
     # Rounds at one threshold.
     max_rounds: int = tuned(10, "benchmarks/ablation.py")
+    # Fractions of the largest weight up to which others are zero in an exact model: the
+    # first that leaves it exact.
+    zero_fractions: tuple[float, ...] = tuned((1e-7, 1e-10, 1e-13), "rounding")
     # Nanoseconds of a solution, by the cubed number of weights and by entries of
     # columns.
     work_per_cubed_weight: float = tuned(0.1, "cost")
@@ -201,9 +205,17 @@ class Pursuit:
         return self.model.rms <= self.tolerance and len(self.model) <= self.max_weights
 
     def _drop_zeros(self) -> None:
-        coef = np.abs(self.model.coef)
-        self.model.keep(coef > 1e-7 * coef.max())
-        self.model.solve()
+        """Drop the weights that are rounding errors, if the model stays exact."""
+        # Small weights beside a large one are none.
+        whole = self.model
+        coef = np.abs(whole.coef)
+        for fraction in PURSUIT.zero_fractions:
+            self.model = copy(whole)
+            self.model.keep(coef > fraction * coef[1:].max(initial=0.0))
+            self.model.solve()
+            if self.is_exact():
+                return
+        self.model = whole
 
     # ---------------------------------------------------------------- proposing
 
