@@ -1,7 +1,8 @@
 """MOHNFeatureSelector: the columns with which another estimator scores best."""
 
+import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral
@@ -422,9 +423,9 @@ class MOHNFeatureSelector(
         history: History,
     ) -> None:
         """Set what a fit leaves."""
+        level = [result.x, *_points_with_mean(result.history, result.fun)]
         # Of subsets that score the same, the smallest.
-        level = [r["point"] for r in result.history if r["value"] == result.fun]
-        result.x = min([result.x, *level], key=lambda p: len(_columns_of(p, members)))
+        result.x = min(level, key=lambda p: len(_columns_of(p, members)))
         vars(self).update(self._fitted_attributes(members, result))
         self.scores_ = history
         self.model_ = result.model
@@ -467,6 +468,20 @@ class MOHNFeatureSelector(
         tags.input_tags.sparse = of_estimator.input_tags.sparse
         tags.target_tags = of_estimator.target_tags
         return tags
+
+
+def _points_with_mean(
+    history: Sequence[Mapping[str, Any]], value: float
+) -> list[Mapping[str, int]]:
+    """Points whose evaluations have a mean value."""
+    values: dict[tuple[Any, ...], list[float]] = {}
+    for record in history:
+        values.setdefault(tuple(record["point"].items()), []).append(record["value"])
+    return [
+        dict(point)
+        for point, found in values.items()
+        if math.isclose(np.mean(found), value, rel_tol=1e-12)
+    ]
 
 
 def _columns_of(

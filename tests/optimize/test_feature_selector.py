@@ -23,6 +23,7 @@ from sklearn.pipeline import make_pipeline
 from support import Callback
 
 from skmohn import MOHNFeatureSelector, MOHNRegressor
+from skmohn.optimize._feature_selector import _points_with_mean
 
 NAMES = list("abcdef")
 
@@ -377,3 +378,15 @@ def test_subsets_whose_fits_fail_are_left_out():
         selector(_FailsAt(range(99)), n_evaluations=4).fit(X, y)
     with pytest.raises(ValueError, match="has a value: scoring gives no finite number"):
         selector(scoring=lambda estimator, X, y: np.inf, n_evaluations=3).fit(X, y)
+
+
+def test_best_score_is_that_of_the_selected_columns():
+    """Of an estimator that draws, the mean of the evaluations, not a lucky one."""
+    points = [{"a": 1, "b": 1}, {"a": 1, "b": 0}, {"a": 1, "b": 0}, {"a": 0, "b": 1}]
+    values = [0.9, 0.9, 0.5, 0.9]
+    history = [
+        {"point": point, "value": value}
+        for point, value in zip(points, values, strict=True)
+    ]
+    assert _points_with_mean(history, 0.9) == [points[0], points[3]]
+    assert _points_with_mean(history, 0.7) == [points[1]]
