@@ -12,6 +12,7 @@ HasMethods                      Constraints of parameters, by which estimators r
 Interval                        bad ones in scikit-learn's own words, and which its
 Options                         `check_param_validation` reads. In
 StrOptions                      `utils._param_validation` since 1.2.
+InvalidParameterError           What these raise.
 validate_parameter_constraints  The same for functions that are no decorated ones.
 validate_params                 Decorator of public functions. Since 1.2.
 _MultimetricScorer              Search: scorer of several metrics, whose parts are kept.
@@ -92,6 +93,7 @@ from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
+    InvalidParameterError,
     Options,
     StrOptions,
     validate_parameter_constraints,
@@ -116,6 +118,7 @@ __all__ = [
     "FoldScorer",
     "HasMethods",
     "Interval",
+    "InvalidParameterError",
     "Options",
     "StrOptions",
     "callback_context",

@@ -25,7 +25,13 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 
 from skmohn._core._long import say_when_long
-from skmohn._core._sklearn import N_JOBS, Interval, safe_indexing, validate_params
+from skmohn._core._sklearn import (
+    N_JOBS,
+    Interval,
+    InvalidParameterError,
+    safe_indexing,
+    validate_params,
+)
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
 from skmohn._core._validation import is_integer, read_names
@@ -275,6 +281,11 @@ def _named(where: str) -> Iterator[None]:
     """Note in errors where they happened."""
     try:
         yield
+    except InvalidParameterError as error:
+        # Scikit-learn says that the parameter is one of the function that was called.
+        named = ValueError(str(error).replace(" of cross_validate", ""))
+        named.add_note(where)
+        raise named from error
     except Exception as error:
         error.add_note(where)
         raise
@@ -348,14 +359,21 @@ def _score_all(
     parts = [
         [run.calibration for run in runs[k::n_estimators]] for k in range(n_estimators)
     ]
+    ratios = [_n_rows(test) / _n_rows(train) for train, test in splits]
     figures = np.array([run[:3] for run in runs]).reshape(len(splits), n_estimators, 3)
     return DataSetScores(
         scores=figures[:, :, 0],
-        test_ratio=float(np.mean([len(test) / len(train) for train, test in splits])),
+        test_ratio=float(np.mean(ratios)),
         fit_seconds=figures[:, :, 1].mean(axis=0),
         score_seconds=figures[:, :, 2].mean(axis=0),
         calibration_errors=np.array([calibration_error(each) for each in parts]),
     ), seeds[0]
+
+
+def _n_rows(part: Any) -> int:
+    """Number of rows of a part, given by indices or by a mask."""
+    part = np.asarray(part)
+    return int(part.sum()) if part.dtype == bool else len(part)
 
 
 def _make_splits(

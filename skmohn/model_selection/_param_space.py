@@ -61,6 +61,8 @@ class ParamSpace:
         seed: int,  # by which some settings are drawn, if they are too many
     ) -> None:
         grids = [param_grid] if isinstance(param_grid, Mapping) else param_grid
+        if not len(grids):
+            raise ValueError("param_grid is an empty list: pass a dict of parameters")
         self.grids = [_read_grid(grid) for grid in grids]
         names = dict.fromkeys(chain(*self.grids))
         self.parameters = [self._join(name) for name in names]

@@ -362,3 +362,24 @@ def test_notebooks_show_the_best_and_its_differences():
     sentences = found.sentences()
     html = unescape(found._repr_html_())
     assert [sentence in html for sentence in sentences] == [True] * 3 + [False] * 2
+
+
+def test_folds_given_by_masks():
+    X, y = load_iris(return_X_y=True)
+    estimators = {"a": GaussianNB(), "b": GaussianNB(var_smoothing=0.1)}
+    parts = [np.arange(len(y)) % 3 == k for k in range(3)]
+    masks = [(~part, part) for part in parts]
+    indices = [tuple(map(np.flatnonzero, split)) for split in masks]
+    texts = [
+        str(compare_estimators(estimators, X, y, cv=cv, random_state=0))
+        for cv in (masks, indices)
+    ]
+    assert texts[0] == texts[1]
+
+
+def test_parameters_of_estimators_are_named_as_theirs():
+    X, y = load_iris(return_X_y=True)
+    estimators = {"a": GaussianNB(), "b": LinearSVC(C=-1)}
+    with pytest.raises(ValueError, match="^The 'C' parameter must be") as caught:
+        compare_estimators(estimators, X, y)
+    assert caught.value.__notes__ == ["of estimator 'b'"]

@@ -596,3 +596,8 @@ def test_one_fold_and_none():
     with pytest.raises(ValueError, match="cv has no folds: pass"):
         search.set_params(cv=iter([])).fit(X, y)
     assert len(search.cv_results_["params"]) == 3
+
+
+def test_empty_list_of_grids():
+    with pytest.raises(ValueError, match="param_grid is an empty list"):
+        BlackBoxSearchCV(Ridge(), []).fit(*load_diabetes(return_X_y=True))
