@@ -57,6 +57,7 @@ class UnitCoding:
     # (n_features,); `low` becomes 0 and `high` 1; else the ends of the range.
     low: np.ndarray
     high: np.ndarray
+    seen: np.ndarray  # (2, n_features); the ends of what was seen
     # Thresholds of each column; empty except for thermometers.
     thresholds: list[np.ndarray]
     # Of thermometers the mean value of each level, one more than there are thresholds;
@@ -116,8 +117,13 @@ class UnitCoding:
             _require_probabilities(X, is_number, names)
         kind = np.full(X.shape[1], THERMOMETER if coding == "auto" else coding)
         if coding == "auto":
-            kind[_are_bits_or_likely(X, low, high, is_number)] = PROBABILITY
+            are_bits = _are_bits_or_likely(X, low, high, is_number)
+            if whiten is not None:
+                # Whitening is for measurements, and fractions are such.
+                are_bits &= ~_are_graded(X)
+            kind[are_bits] = PROBABILITY
         kind = np.where(is_number, kind, CATEGORY)
+        seen = np.stack([low, high])
         low = np.where(kind == PROBABILITY, 0.0, low)
         high = np.where(kind == PROBABILITY, 1.0, high)
         nothing = [np.zeros(0)] * len(kind)
@@ -125,7 +131,7 @@ class UnitCoding:
         n_known = np.sum(~np.isnan(X), axis=0)
         log_unseen = -np.log(2.0 * n_known + 1.0)
         layout = sort_columns(X, is_number)
-        found = cls(kind, low, high, *parts, strict, log_unseen, *layout)
+        found = cls(kind, low, high, seen, *parts, strict, log_unseen, *layout)
         for j in np.flatnonzero(kind == THERMOMETER).tolist():
             found._learn_levels(j, X[:, j], n_bins)
         for j, categories in sort_categories(X, n_categories or {}).items():
@@ -211,12 +217,7 @@ class UnitCoding:
 
     def within_range(self, X: NDArray) -> NDArray:
         """Table whose values are no further out than those that were seen."""
-        low, high = self.low.copy(), self.high.copy()
-        if self.whitening is not None:
-            # These ends are of coordinates.
-            columns = self.whitening.columns
-            low[columns], high[columns] = self.whitening.low, self.whitening.high
-        return np.clip(X, low.astype(X.dtype), high.astype(X.dtype))
+        return np.clip(X, *self.seen.astype(X.dtype))
 
     @cached_property
     def n_units(self) -> NDArray[np.intp]:
@@ -497,11 +498,16 @@ def _are_bits_or_likely(
     # Columns within [0, 1] are of one kind and are decided together.
     inside = is_number & (low >= 0.0) & (high <= 1.0)
     between = (X > 0.0) & (X < 1.0)
-    graded = inside & between.any(axis=0)
+    graded = inside & _are_graded(X)
     mean, variance = np.nanmean(X[:, graded], axis=0), np.nanvar(X[:, graded], axis=0)
     known = variance.sum() >= _CODING.min_known_variance * (mean * (1.0 - mean)).sum()
     at_ends = between[:, graded].sum() <= _CODING.max_between * graded.sum() * len(X)
     return inside if known and at_ends else inside & ~graded
+
+
+def _are_graded(X: NDArray) -> NDArray[np.bool_]:
+    """Mask of columns with numbers between 0 and 1."""
+    return np.any((X > 0.0) & (X < 1.0), axis=0)
 
 
 def with_settings(X: NDArray, of_categories: Collection[int]) -> NDArray:

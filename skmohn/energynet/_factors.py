@@ -28,6 +28,8 @@ class FactorConstants:
     max_iter: int = tuned(100, "benchmarks/energynet/wide_imputation.py")
     # Least variance of a column's noise, of its variance.
     min_noise: float = tuned(1e-3, "rounding")
+    # Standard deviations below this fraction of the mean are rounding errors.
+    min_std: float = tuned(1e-12, "rounding")
     # Precision of the normal prior of loadings, in noise variances.
     precision: float = tuned(1.0, "benchmarks/energynet/wide_imputation.py")
 
@@ -53,7 +55,9 @@ class GaussianFactors:
         known = ~np.isnan(X)
         mean = np.nanmean(X, axis=0)
         filled = np.where(known, X - mean, 0.0)
-        variance = np.maximum((filled**2).sum(axis=0) / known.sum(axis=0), 1e-300)
+        variance = (filled**2).sum(axis=0) / known.sum(axis=0)
+        # Columns that are constant but for rounding have the noise of others.
+        variance = np.maximum(variance, FACTORS.min_noise * variance.mean())
         _, singular, axes = np.linalg.svd(filled / np.sqrt(len(X)), full_matrices=False)
         rank = min(rank, len(singular))
         loadings = (singular[:rank, None] * axes[:rank]).T
@@ -129,7 +133,7 @@ class FactorBlend:
         """Find the number of factors, and the weight, of the least squared error."""
         folds = _folds_of_cells(~np.isnan(X), seed)
         mean, std = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
-        std = np.where(std > 0.0, std, 1.0)
+        std = np.where(std > FACTORS.min_std * np.abs(mean), std, 1.0)
         standardized = (X - mean) / std
         ranks = [rank for rank in FACTORS.ranks if rank < min(X.shape)]
         found = {rank: _held_out_means(standardized, folds, rank) for rank in ranks}

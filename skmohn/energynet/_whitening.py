@@ -71,8 +71,6 @@ class Whitening:
     """Map of columns to uncorrelated coordinates."""
 
     columns: np.ndarray  # (n_columns,), int
-    low: np.ndarray  # (n_columns,); ends of the range, with `high`
-    high: np.ndarray
     # (n_columns,); power of two near the largest value, with its `sign`.
     unit: np.ndarray
     powers: YeoJohnson  # of the columns, in these units
@@ -104,7 +102,6 @@ class Whitening:
         values = X[:, columns].astype(np.float64)
         # The same samples in another order say the same.
         values = values[_order_of_ranks(sign * values)]
-        low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
         values = pull_in(values)
         unit = sign * binary_units(np.nan_to_num(values))
         values = values / unit
@@ -126,7 +123,7 @@ class Whitening:
             min_effective = 1.0
         stretch, inflation = spreads
         return cls(
-            columns, low, high, unit, powers, mean, std, correlation, *roots, stretch,
+            columns, unit, powers, mean, std, correlation, *roots, stretch,
             inflation, min_effective,
         )  # fmt: skip
 

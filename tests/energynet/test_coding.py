@@ -285,3 +285,25 @@ def test_grey_levels_of_drawings_are_taken_for_bits():
     X = load_digits().data / 16
     for rows in (X, X[::2], X[:200]):
         assert set(learn(rows).kind) == {"probability"}
+
+
+def test_fractions_that_are_whitened_are_measurements():
+    """Not chances of bits, which an imputation would draw."""
+    rng = np.random.default_rng(0)
+    share = np.where(rng.random(200) < 0.5, 0.0, rng.uniform(0.5, 0.8, 200))
+    X = np.column_stack([share, rng.normal(size=200), rng.random(200) < 0.5])
+    kinds = [
+        UnitCoding.learn(X, "auto", 8, whiten=whiten).kind.tolist()
+        for whiten in (None, 0)
+    ]
+    assert kinds[0] == ["probability", "thermometer", "probability"]
+    assert kinds[1] == ["thermometer", "thermometer", "probability"]
+
+
+@pytest.mark.parametrize("whiten", [None, 0])
+def test_no_number_leaves_the_range_that_was_seen(whiten):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(0.2, 0.7, 50), rng.normal(size=50), np.ones(50)])
+    coding = UnitCoding.learn(X, "auto", 8, whiten=whiten)
+    far = np.array([[-9.0, -9.0, -9.0], [9.0, 9.0, 9.0]])
+    assert_array_equal(coding.within_range(far), [X.min(axis=0), X.max(axis=0)])

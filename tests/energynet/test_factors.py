@@ -125,3 +125,15 @@ def test_tables_of_more_rows_or_few_have_no_factors(shape):
     imputer = EnergyNetImputer(short(), random_state=0).fit(X)
     assert imputer.factor_weight_ == 0.0
     assert_array_equal(imputer.transform(X), imputer.transformer_.impute(X))
+
+
+@pytest.mark.parametrize("constant", [7.0, 1 / 3, 1e6 + 0.1])
+def test_constant_columns_of_wide_tables(constant):
+    X = np.random.default_rng(0).normal(size=(20, 30))
+    X[:, 3], X[:2, 3], X[0, 0] = constant, np.nan, np.nan
+    X[2:, 4] = np.nan
+    fill = lambda table: np.where(np.isnan(table), 0.0, table)  # noqa: E731
+    blend = FactorBlend.learn(X, fill, 0)
+    expected = blend.factors.expect((X - blend.mean) / blend.std)
+    assert_allclose(expected[:, 3], 0.0, atol=1e-9)
+    assert np.isfinite(blend.blend(X, fill(X))).all()
