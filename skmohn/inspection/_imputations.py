@@ -7,15 +7,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from scipy.stats import t as student_t
 from sklearn.base import clone
 from sklearn.utils import check_random_state, check_scalar, resample
 
 from skmohn._core._optional import import_optional
+from skmohn._core._sklearn import is_pandas_na, safe_indexing
 from skmohn._core._types import TableLike, check_array
 
 # Estimates of a completed table, and their variances.
 Analysis = Callable[[Any], tuple[ArrayLike, ArrayLike]]
+_CATEGORIES = str, bytes, bool, np.bool_
 
 
 @dataclass(frozen=True)
@@ -254,12 +257,53 @@ def analyze_imputations(
             "sample_posterior=True, as of EnergyNetImputer"
         )
     random_state = check_random_state(random_state)
+    categories = _categories_of_rows(X) if bootstrap else []
     results = []
     for _ in range(n_imputations):
         seed = random_state.randint(2**31 - 1)
-        rows: Any = resample(X, random_state=random_state) if bootstrap else X
+        rows: Any = _draw_rows(X, categories, random_state) if bootstrap else X
         own: Any = clone(imputer)
         fitted = own.set_params(random_state=seed).fit(rows)
         results.append(analysis(fitted.transform(X)))
     estimates, variances = zip(*results, strict=True)
     return combine_estimates(estimates, variances, complete_df=complete_df)
+
+
+def _categories_of_rows(X: TableLike) -> list[NDArray[np.intp]]:
+    """Number of the category of each row, a list of columns; -1 where it is missing."""
+    # All numbers of a column that has no type of categories are one.
+    if issparse(X):
+        return []
+    dtypes = getattr(X, "dtypes", ())
+    found = []
+    for j, column in enumerate(np.asarray(X, dtype=object).T):
+        is_known = ~np.array([_is_missing(value) for value in column], dtype=bool)
+        names = list(column[is_known])
+        if j >= len(dtypes) or not hasattr(list(dtypes)[j], "categories"):
+            names = [each if isinstance(each, _CATEGORIES) else None for each in names]
+        numbers = {name: k for k, name in enumerate(dict.fromkeys(names))}
+        found.append(np.full(len(column), -1))
+        found[-1][is_known] = [numbers[name] for name in names]
+    return found
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT or NA."""
+    return value is None or is_pandas_na(value) or bool(value != value)
+
+
+def _draw_rows(
+    X: TableLike,
+    categories: list[NDArray[np.intp]],
+    random_state: np.random.RandomState,
+) -> Any:
+    """Rows drawn with replacement, and one for each category that these lack."""
+    # An imputer knows the categories that it was fitted on alone, and refuses others.
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    drawn = resample(np.arange(n_rows), random_state=random_state)
+    lacking: set[int] = set()
+    for column in categories:
+        others = np.where(np.isin(column, column[drawn]), -1, column)
+        first = np.unique(others, return_index=True)[1]
+        lacking.update(i for i in first.tolist() if others[i] >= 0)
+    return safe_indexing(X, np.append(drawn, sorted(lacking)).astype(np.intp))

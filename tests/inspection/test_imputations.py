@@ -1,9 +1,11 @@
 """Rubin's rules, against their formulas and by the coverage of intervals."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
+from sklearn.base import BaseEstimator
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, SimpleImputer
 
@@ -129,3 +131,47 @@ def test_bad_input():
         combine_estimates([1.0], [1.0])
     with pytest.raises(ValueError, match="level"):
         combine_estimates([1.0, 2.0], [1.0, 2.0]).confidence_interval(1.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_imputers_know_all_categories_of_the_table(seed):
+    """A category that occurs once is missing from a third of bootstrap samples."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"c": rng.choice(["a", "b"], 60), "x": rng.normal(size=60)})
+    X["g"] = pd.Categorical(rng.choice([1, 2, 3], 60))
+    X["rare"] = np.nan
+    X.loc[3, "c"], X.loc[5, "rare"], X.loc[::7, "x"] = "rare", 2.0, np.nan
+    X.loc[4, "c"] = None
+    fitted = []
+
+    class Imputer(BaseEstimator):
+        sample_posterior = True
+
+        def __init__(self, random_state=None):
+            self.random_state = random_state
+
+        def fit(self, X):
+            fitted.append(X)
+            return self
+
+        def transform(self, X):
+            return X
+
+    analyze_imputations(lambda table: (1.0, 0.1), Imputer(), X, random_state=seed)
+    for rows in fitted:
+        assert set(rows.c.dropna()) == {"a", "b", "rare"}
+        assert set(rows.g) == {1, 2, 3}
+        assert rows.rare.notna().any()
+        # No row for each number.
+        assert 60 <= len(rows) <= 63
+
+
+def test_tables_with_a_category_that_occurs_once():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"c": rng.choice(["a", "b"], 50), "x": rng.normal(size=50)})
+    X.loc[3, "c"], X.loc[::7, "x"] = "rare", np.nan
+    network = EnergyNetTransformer(None, 2, n_final_epochs=5)
+    imputer = EnergyNetImputer(network, sample_posterior=True)
+    mean = lambda table: (np.mean(table[:, 1].astype(float)), 0.01)  # noqa: E731
+    found = analyze_imputations(mean, imputer, X, n_imputations=4, random_state=0)
+    assert np.isfinite(found.estimates).all()
