@@ -476,6 +476,9 @@ def _read_counts(counts: TableLike) -> NDArray:
         raise ValueError("counts is a sparse matrix: pass counts.toarray()")
     try:
         table = np.asarray(to_numpy(counts))
+        if table.dtype == object and hasattr(counts, "isna"):
+            # Columns of nullable types have NA, which is no number.
+            table[np.asarray(counts.isna())] = np.nan
     except ValueError as error:
         raise ValueError(f"counts is no table: {error}") from error
     if table.ndim != 2 or not all(table.shape):

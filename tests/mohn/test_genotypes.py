@@ -572,3 +572,14 @@ def test_planes_have_the_words_of_their_samples():
             Genotypes(planes, planes, plane, 100)
     with pytest.raises(ValueError, match=r"sign must hold uint64 of shape \(3, 80\)"):
         Genotypes(planes, planes, None, 5000)
+
+
+def test_tables_of_nullable_types():
+    """Several columns with NA have no dtype in common."""
+    table = pd.DataFrame(
+        {"rs1": pd.array([0, None, 2], "Int8"), "rs2": np.array([0, 1, 2])}
+    )
+    found = Genotypes.from_counts(table)
+    expected = Genotypes.from_counts(np.array([[0, 0], [np.nan, 1], [2, 2]]))
+    for name in ("sign", "nonzero", "known"):
+        assert_array_equal(getattr(found, name), getattr(expected, name))
