@@ -48,6 +48,9 @@ class HiddenChowLiuTree:
     # are alike.
     transition: np.ndarray
     emission: np.ndarray  # (d, S, K), probabilities of the states of columns
+    # (d, S), of states in the rows that are learned from: the counts that are added to
+    # those of emissions are in proportion.
+    frequencies: np.ndarray
 
     @classmethod
     def start(
@@ -62,14 +65,16 @@ class HiddenChowLiuTree:
         shape = len(order), n_hidden, n_hidden
         transition = np.exp(_TREE.initial_std * rng.standard_normal(shape))
         transition[0] = transition[0, 0]
-        shape = len(order), counter.frequencies.shape[1], n_hidden
+        frequencies = counter.frequencies[order]
+        shape = *frequencies.shape, n_hidden
         emission = np.exp(_TREE.initial_std * rng.standard_normal(shape))
-        emission *= counter.frequencies[order][:, :, None]
+        emission *= frequencies[:, :, None]
         return cls(
             order,
             parents,
             transition / transition.sum(axis=2, keepdims=True),
             emission / emission.sum(axis=1, keepdims=True),
+            frequencies,
         )
 
     def fit_epochs(
@@ -80,9 +85,11 @@ class HiddenChowLiuTree:
         seed: int,
     ) -> Iterator["HiddenChowLiuTree"]:
         """Trees after each epoch of expectation maximization by some rows at a time."""
-        # Stepwise as in Cappé and Moulines (2009): counts are a moving mean.
+        # Stepwise as in Cappé and Moulines (2009): counts are a moving mean, that of a
+        # few rows while steps are large. So trees are given the counts of the whole
+        # epoch: where all is known, columns have the frequencies that they have in all
+        # rows, but for what is added to counts, whichever trees these are expected by.
         rng, states = np.random.default_rng(seed), self._arrange(states)
-        frequencies = self.emission.mean(axis=2)
         tree = self._with_dtype(np.float32)
         transitions, emissions = tree.transition, tree.emission
         n_batches = max(-(-len(states) // _TREE.batch_size), _TREE.n_updates)
@@ -92,13 +99,17 @@ class HiddenChowLiuTree:
         steps = np.append(1.0, steps[1:]).astype(np.float32)
         for epoch in range(n_epochs):
             parts = np.array_split(rng.permutation(len(states)), n_batches)
+            # In double precision, whatever the number of rows.
+            totals = np.zeros(transitions.shape), np.zeros(emissions.shape)
             for step, rows in zip(steps[epoch * n_batches :], parts, strict=False):
                 counted = tree._expected_counts(states[rows])
+                for total, of_batch in zip(totals, counted, strict=True):
+                    total += of_batch / len(states)
                 kept, new = 1.0 - step, step / np.float32(len(rows))
                 transitions = kept * transitions + new * counted[0]
                 emissions = kept * emissions + new * counted[1]
-                tree = tree._maximize(transitions, emissions, frequencies, len(states))
-            yield tree._with_dtype(np.float64)
+                tree = tree._maximize(transitions, emissions, len(states))
+            yield tree._maximize(*totals, len(states))
 
     def log_likelihood(self, states: NDArray[np.int16]) -> NDArray[np.float64]:
         """Log-likelihood of what is known of rows, in nats."""
@@ -120,7 +131,6 @@ class HiddenChowLiuTree:
         self,
         transitions: NDArray[np.floating],
         emissions: NDArray[np.floating],
-        frequencies: NDArray[np.float64],  # (d, S); of the states of columns
         n_rows: int,
     ) -> "HiddenChowLiuTree":
         """Parameters that make mean counts of a row most probable."""
@@ -129,7 +139,7 @@ class HiddenChowLiuTree:
         # All of the root's are from the first state of a parent that there is not.
         transition[0] = transition[0, 0]
         transition /= transition.sum(axis=2, keepdims=True)
-        emission = emissions + added * frequencies[:, :, None].astype(np.float32)
+        emission = emissions + added * self.frequencies[:, :, None].astype(np.float32)
         emission /= emission.sum(axis=1, keepdims=True)
         return replace(self, transition=transition, emission=emission)
 

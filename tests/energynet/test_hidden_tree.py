@@ -117,6 +117,20 @@ def test_a_single_column_is_a_tree():
     assert_allclose(p, [0.25, 0.5, 0.25], atol=0.01)
 
 
+@pytest.mark.parametrize("n_hidden", [1, 4])
+@pytest.mark.parametrize("seed", range(4))
+def test_columns_have_the_frequencies_of_all_rows(n_hidden, seed):
+    states = np.maximum(rows_of_copies(600), 0)
+    start = HiddenChowLiuTree.start(PairCounter.of(states, N_STATES), n_hidden, seed)
+    # From the first epoch on, when steps are large.
+    for tree in start.fit_epochs(states, 3, seed):
+        for j, size in enumerate(N_STATES):
+            alone = np.full((size, len(N_STATES)), UNKNOWN, np.int16)
+            alone[:, j] = np.arange(size)
+            p = np.exp(tree.log_likelihood(alone))
+            assert_allclose(p, np.bincount(states[:, j]) / 600, atol=3e-3)
+
+
 def test_fits_are_the_same_with_the_same_seed():
     states = rows_of_copies(100)
     first, second = (trained(states, N_STATES, 2, 2) for _ in range(2))

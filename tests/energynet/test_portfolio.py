@@ -69,6 +69,20 @@ def test_trees_have_the_weight_where_columns_are_copies():
     assert both.log_likelihood_ == layers.log_likelihood_
 
 
+@pytest.mark.parametrize("counts", [[70, 30], [20, 60, 10, 110]])
+@pytest.mark.parametrize("seed", range(4))
+def test_levels_of_a_column_have_their_frequencies(counts, seed):
+    levels = np.array(list("abcd"), object)[: len(counts), None]
+    X = np.repeat(levels, counts, axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = EnergyNetTransformer(random_state=seed).fit(X)
+    p = np.exp(model.score_samples(levels))
+    # One row more, of which it is not known what it has.
+    smoothed = (np.array(counts) + 1.0 / len(counts)) / (len(X) + 1.0)
+    assert_allclose(p, smoothed, atol=0.01)
+
+
 def test_many_rows_with_missing_values():
     X, rng = copies(3000), np.random.default_rng(0)
     X[rng.random(X.shape) < 0.02] = NAN
