@@ -380,6 +380,6 @@ def test_folds_given_by_masks():
 def test_parameters_of_estimators_are_named_as_theirs():
     X, y = load_iris(return_X_y=True)
     estimators = {"a": GaussianNB(), "b": LinearSVC(C=-1)}
-    with pytest.raises(ValueError, match="^The 'C' parameter must be") as caught:
+    with pytest.raises(ValueError, match=r"^The 'C' parameter must be") as caught:
         compare_estimators(estimators, X, y)
     assert caught.value.__notes__ == ["of estimator 'b'"]
