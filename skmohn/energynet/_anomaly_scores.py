@@ -2,7 +2,8 @@
 
 # A cluster of anomalies, or a far one, changes none of the scores: distances are to the
 # rows that a trimmed fit has kept, and tails are those of the bulk of the scores,
-# continued.
+# continued. That of distances is no shorter than the median of trimmed rows that are
+# not grossly unlikely.
 
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -26,8 +27,8 @@ class AnomalyConstants:
 
     # Upper part of the scores that may be anomalies: the tail below it is continued.
     tail_fraction: float = tuned(0.2, "benchmarks/energynet/outliers.py")
-    # Probability that clean rows, whose scores have exponential tails, have any score
-    # so low that it does not count where the threshold is sought.
+    # Probability that of clean rows, whose scores have exponential tails, any has a
+    # score so low that it does not count where tails and the threshold are sought.
     gross_probability: float = tuned(0.001, "benchmarks/energynet/outliers.py")
     # Rows among which neighbors are sought.
     max_neighbor_rows: int = tuned(10_000, "cost")
@@ -194,10 +195,30 @@ class TailProbabilities:
             decay = float(np.mean(ordered[-1] - bulk)) or 1.0
         return cls(bulk, log_probabilities, decay)
 
+    def reach(self, scores: NDArray[np.float64]) -> Self:
+        """Lengthen the tail, if too short, to the median of scores beyond the bulk."""
+        beyond = scores[scores > self.scores[-1]] - self.scores[-1]
+        if not len(beyond):
+            return self
+        decay = float(np.median(beyond)) / np.log(2.0)
+        return replace(self, decay=max(self.decay, decay))
+
     def log_survival(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Logarithm of the probability of scores as high or higher."""
         found = np.interp(scores, self.scores, self.log_probabilities)
         return found - np.maximum(scores - self.scores[-1], 0.0) / self.decay
+
+
+def gross_rows(
+    log_probabilities: NDArray[np.float64],  # (n_rows,), of tails
+) -> NDArray[np.bool_]:
+    """Mask of rows in tails so far that clean rows hardly ever are there."""
+    # Rows of a cluster need not be as far as a lone one: so many are not by chance.
+    # Benjamini and Hochberg, Controlling the false discovery rate, 1995.
+    n_rows = len(log_probabilities)
+    limits = np.log(ANOMALY.gross_probability * np.arange(1, n_rows + 1) / n_rows)
+    ordered = np.sort(log_probabilities)
+    return log_probabilities <= ordered[ordered <= limits].max(initial=-np.inf)
 
 
 def alarm_threshold(
@@ -209,7 +230,6 @@ def alarm_threshold(
     # rank. Anomalies among the rows, but gross ones, make it rarer.
     # Laxhammar and Falkman, Conformal prediction for distribution-independent anomaly
     # detection, 2010; Bates et al., Testing for outliers with conformal p-values, 2023.
-    is_gross = scores < np.log(ANOMALY.gross_probability / len(scores))
-    clean = np.sort(scores[~is_gross])
+    clean = np.sort(scores[~gross_rows(scores)])
     rank = int(false_alarm_rate * (len(clean) + 1))
     return float(clean[max(rank, 1) - 1])

@@ -27,6 +27,7 @@ from skmohn.energynet._anomaly_scores import (
     NeighborDistances,
     TailProbabilities,
     alarm_threshold,
+    gross_rows,
     trimming_scores,
 )
 from skmohn.energynet._coding import MINMAX
@@ -396,7 +397,11 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
         self._typical, self._usual = table.values[chosen[::every]], []
         measured = self._measure(table, unseen)
         fraction = max(self.trimmed_fraction, ANOMALY.tail_fraction)
-        self._tails = tuple(TailProbabilities.learn(m, fraction) for m in measured)
+        density, distance = (TailProbabilities.learn(m, fraction) for m in measured)
+        # Trimmed rows are beyond the kept ones, not among them. With few columns and
+        # many rows clean ones are much farther than the bulk foretells.
+        is_gross = gross_rows(density.log_survival(measured[0]))
+        self._tails = density, distance.reach(measured[1][~is_gross])
         scores = self._survival(*measured)
         if isinstance(self.contamination, str):
             self.offset_ = alarm_threshold(scores, self.false_alarm_rate)

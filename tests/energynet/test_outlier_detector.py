@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix
 from scipy.spatial.distance import cdist
-from scipy.stats import norm, rankdata
+from scipy.stats import false_discovery_control, norm, rankdata
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
@@ -22,6 +22,7 @@ from skmohn.energynet._anomaly_scores import (
     NeighborDistances,
     TailProbabilities,
     alarm_threshold,
+    gross_rows,
     trimming_scores,
 )
 
@@ -70,6 +71,30 @@ def test_as_many_clean_rows_are_flagged_as_promised(fitted):
     assert 0.002 < np.mean(fitted.predict(new) < 0) < 0.025
     model = detector(false_alarm_rate=0.1).fit(clean(400))
     assert 0.03 < np.mean(model.predict(new) < 0) < 0.2
+
+
+def one_column(n, rng):
+    return rng.normal(size=(n, 1))
+
+
+def on_a_line(n, rng):
+    hidden = rng.normal(size=(n, 1))
+    return hidden * [1.0, 2.0] + 0.01 * rng.normal(size=(n, 2))
+
+
+@pytest.mark.parametrize("draw", [one_column, on_a_line])
+def test_clean_rows_beyond_those_that_were_kept_are_no_anomalies(draw):
+    # They are many times as far from these as these are from each other.
+    rng = np.random.default_rng(0)
+    X, new = draw(1000, rng), draw(5000, rng)
+    odd = np.full(X.shape, 8.0)[:50] + 0.2 * rng.normal(size=(50, X.shape[1]))
+    for train in (X, np.vstack([X, odd])):
+        model = detector().fit(train)
+        assert 0.002 < np.mean(model.predict(new) < 0) < 0.02
+        assert (model.predict(odd) == -1).all()
+        # No probability is far lower than that of the lowest of so many rows.
+        distance = model._neighbors.measure(new)
+        assert model._tails[1].log_survival(distance).min() > 3.0 * np.log(1 / 5000)
 
 
 def test_contamination_is_the_fraction_found_in_fit():
@@ -205,6 +230,33 @@ def test_tails_are_those_of_the_bulk_continued():
     equal = TailProbabilities.learn(np.ones(10), 0.2)
     assert_array_equal(np.sign(equal.log_survival(np.array([1.0, 3.0]))), [-1, -1])
     assert np.isfinite(equal.log_survival(np.array([1e6]))).all()
+
+
+def test_tails_reach_the_rows_beyond_the_bulk():
+    rng = np.random.default_rng(0)
+    bulk, beyond = rng.exponential(0.01, 8000), 0.05 + rng.exponential(3.0, 2000)
+    tails = TailProbabilities.learn(np.append(bulk, beyond), 0.2)
+    at = np.array([1.0, 5.0, 20.0])
+    expected = np.log(0.2) - (at - 0.05) / 3.0
+    assert np.all(tails.log_survival(at) < 5.0 * expected)
+    assert_allclose(tails.reach(beyond).log_survival(at), expected, rtol=0.05)
+    # However far the half that is farther may be; and a tail does not become shorter.
+    far = np.where(beyond > np.quantile(beyond, 0.6), 1e9, beyond)
+    assert tails.reach(far).decay == tails.reach(beyond).decay
+    assert tails.reach(0.01 * beyond + 0.03).decay >= tails.decay
+    assert tails.reach(bulk).decay == tails.reach(bulk[:0]).decay == tails.decay
+
+
+def test_gross_rows_are_those_that_keep_to_a_false_discovery_rate():
+    rng = np.random.default_rng(0)
+    clean = np.log(rng.random(1000))
+    assert not gross_rows(clean).any()
+    # A row that is low enough among others as low, and not alone.
+    for n_odd, is_found in ((1, False), (100, True)):
+        scores = np.append(clean, np.full(n_odd, -10.0))
+        found = gross_rows(scores)
+        assert_array_equal(found, false_discovery_control(np.exp(scores)) <= 0.001)
+        assert found[-1] == is_found
 
 
 def test_threshold_is_the_conformal_quantile_without_gross_anomalies():
