@@ -208,7 +208,8 @@ def maximize(
 
     Numeric columns are searched at their two ends or, where a Gaussian process has
     levels of them, at both ends of each level: in between, the function is linear.
-    Fixed values may lie in between. Of columns of integers or days these ends are
+    Fixed values may lie in between. The ends are of the rows that were not left out as
+    outliers (``outliers_`` of the model). Of columns of integers or days these ends are
     whole, too. One-hot columns that the model takes for one column have one 1.
 
     References
