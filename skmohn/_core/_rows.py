@@ -34,6 +34,17 @@ def n_distinct_rows(table: NDArray) -> int:
     return len(np.unique(_as_bytes(table)))
 
 
+def number_rows(table: NDArray) -> NDArray[np.intp]:
+    """Number of each row among those that differ in value, (n_rows,)."""
+    # NaN is as any other value here, and zeros of either sign are one.
+    values = table
+    if table.dtype.kind == "f":
+        values = np.where(np.isnan(table), table.dtype.type(np.nan), table + 0.0)
+    if not values.shape[1]:
+        return np.zeros(len(values), dtype=int)
+    return np.unique(_as_bytes(values), return_inverse=True)[1].ravel()
+
+
 def _as_bytes(table: NDArray) -> NDArray[np.void]:
     """Each row as one value, (n_rows,)."""
     width = table.shape[1] * table.itemsize

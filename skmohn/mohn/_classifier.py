@@ -758,6 +758,7 @@ class MOHNClassifier(
             observed.label,
             observed.weight,
             factor,
+            strategy=STRATEGIES[self.strategy],
             classes=self.classes_,
             coding=self.coding_,
             term_names=self.term_names_,

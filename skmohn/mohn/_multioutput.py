@@ -32,7 +32,12 @@ from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.rows import EncodedRows
 from skmohn.mohn._table.target import Transform
-from skmohn.mohn._training_data import read_groups, read_training_data
+from skmohn.mohn._training_data import (
+    Copies,
+    join_copies,
+    read_groups,
+    read_training_data,
+)
 
 # A MOHNRegressor, whose module imports this one.
 Regressor: TypeAlias = Any
@@ -312,6 +317,7 @@ class _TargetFit(NamedTuple):
     estimator: Regressor
     data: _Data
     task: TaskView | None
+    copies: Copies
 
 
 def fit_targets(estimator: Regressor, data: _Data, params: Mapping[str, Any]) -> None:
@@ -328,18 +334,18 @@ def fit_targets(estimator: Regressor, data: _Data, params: Mapping[str, Any]) ->
     context.call_on_fit_task_begin(**whole)
 
     def fit_one(k: int) -> None:
-        part, data, task = fits[k]
+        part, data, task, copies = fits[k]
         own = context.subcontext(task_name="target")
         with own.propagate_callback_context(part):
             own.call_on_fit_task_begin(**whole)
-            part._fit(data, params, task)
+            part._fit(data, params, task, copies)
             own.call_on_fit_task_end(**whole)
 
     for_each_target(names, fit_one)
     vars(estimator).update(gather_attributes([fit.estimator for fit in fits], names))
     estimator.shared_targets_ = [
         k
-        for k, (part, _, task) in enumerate(fits)
+        for k, (part, _, task, _) in enumerate(fits)
         if task and task.is_shared and isinstance(part.model_, GPModel)
     ]
     context.call_on_fit_task_end(
@@ -368,14 +374,17 @@ def _prepare(
         own = {name: clone(value, safe=False) for name, value in params.items()}
         part.set_params(**own)
     seed = check_random_state(params["random_state"]).randint(2**31)
-    samples = table, y, sample_weight, read_groups(groups, table)
+    read = read_groups(groups, table)
+    strategy = STRATEGIES[estimator.strategy]
+    copies = join_copies(table, y, sample_weight, read, strategy)
+    samples = table, y, copies, read
     with table_is_read():
         tasks = _couple(estimator, samples, validation, seed)
     fits = []
     for k, part in enumerate(parts):
         held_y = None if validation is None else validation[1][:, k]
         own = X, y[:, k], sample_weight, X_val, held_y, groups
-        fits.append(_TargetFit(part, own, tasks.get(k)))
+        fits.append(_TargetFit(part, own, tasks.get(k), copies))
     return fits
 
 
@@ -396,7 +405,7 @@ def _couple(
     seed: int,
 ) -> dict[int, TaskView]:
     """Targets that may be learned with others."""
-    table, y, sample_weight, groups = samples
+    table, y, copies, groups = samples
     strategy, settings = STRATEGIES[estimator.strategy], FitSettings.of(estimator)
     vary = np.flatnonzero(np.ptp(y, axis=0) > 0.0)
     if not strategy.may_be_dense or len(vary) < 2:
@@ -406,7 +415,7 @@ def _couple(
     data = read_training_data(
         table,
         y[:, vary],
-        sample_weight,
+        copies.relative_weight,
         task="regression",
         strategy=strategy,
         # Nothing is searched, so that folds do not matter.

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import betaln
 from scipy.stats import norm
 from sklearn.model_selection import GroupKFold
@@ -39,7 +39,7 @@ from skmohn.mohn._models import FitResult, Model, count_and_precision
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._table.rows import members_of
 from skmohn.mohn._table.tails import cauchy_log_density
-from skmohn.mohn._training_data import TrainingData, read_training_data
+from skmohn.mohn._training_data import Copies, TrainingData, read_training_data
 
 
 @dataclass(frozen=True)
@@ -121,13 +121,12 @@ class Targets:
         # As of :func:`~skmohn.mohn._training_data.read_training_data`.
         table: NDArray | Genotypes,
         y: NDArray,
-        # (n_rows,); as users pass it; rows of weight 0 are ignored.
-        sample_weight: ArrayLike | None,
+        copies: Copies,  # rows of weight 0, and further copies of rows, are ignored
         how: dict[str, Any],  # other arguments of `read_training_data`
     ) -> None:
-        self.y = y
+        self.y, self.copies = y, copies
         self.weight = check_sample_weight(
-            to_numpy(sample_weight), table, ensure_non_negative=True
+            to_numpy(copies.relative_weight), table, ensure_non_negative=True
         )
         self._table, self._how = table, how
 

@@ -94,8 +94,10 @@ from skmohn.mohn._table.coding import ONE_HOT, InputCoding
 from skmohn.mohn._table.rows import coded_blocks
 from skmohn.mohn._table.variables import Marginals
 from skmohn.mohn._training_data import (
+    Copies,
     Strategy,
     TrainingData,
+    join_copies,
     positive_weights,
     read_groups,
 )
@@ -438,8 +440,9 @@ class MOHNRegressor(
             Target values. Several targets have a model each; see the user guide.
         sample_weight : array-like of shape (n_samples,), default=None
             Integers count repeated samples: a weight of 2 equals the sample twice.
-            Other weights are relative precisions, scaled to a mean of 1. Samples of
-            weight 0 are dropped.
+            Other weights are relative precisions, scaled to a mean of 1. So are, with
+            strategy "auto", "gp" or "spike_slab", numbers of copies, which say nothing
+            about the noise. Samples of weight 0 are dropped.
         X_val : array-like of shape (n_val, n_features), default=None
             Validation samples; see `early_stopping`.
         y_val : array-like of shape (n_val,) or (n_val, n_targets), default=None
@@ -486,10 +489,11 @@ class MOHNRegressor(
         data: tuple[Any, ...],
         params: Mapping[str, Any],
         together: TaskView | None = None,
+        copies: Copies | None = None,  # those of all targets; None: of this one
     ) -> Self:
         """Fit a single target, which may learn with others."""
         strategy, settings = STRATEGIES[self.strategy], FitSettings.of(self)
-        targets, given = self._read(strategy, settings, data, params)
+        targets, given = self._read(strategy, settings, data, params, copies)
         samples = targets.read(together=together)
         # The number of passes over all pairs of a wide table is unknown.
         max_records = None
@@ -498,7 +502,7 @@ class MOHNRegressor(
         loop = FitLoop(self, *given, max_iter=max_records)
         with blas_threads_for(len(samples.y)):
             fit, outliers = self._solve(samples, targets, strategy, settings, loop)
-        self._expose(fit, outliers)
+        self._expose(fit, outliers, targets.copies)
         loop.finish(fit.solution.graph, fit.solution.model)
         return self
 
@@ -1125,6 +1129,7 @@ class MOHNRegressor(
         settings: FitSettings,
         data: tuple[Any, ...],
         params: Mapping[str, Any],
+        copies: Copies | None = None,
     ) -> tuple[Targets, tuple[Any, ...]]:
         """Check the arguments of `fit`; return targets, and data for callbacks."""
         X, y, sample_weight, X_val, y_val, groups = data
@@ -1147,7 +1152,9 @@ class MOHNRegressor(
         }
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         given = X if self._categories.encoders else table, y, metadata
-        return Targets(table, y, sample_weight, how), given
+        if copies is None:
+            copies = join_copies(table, y, sample_weight, how["groups"], strategy)
+        return Targets(table, y, copies, how), given
 
     def _fitted_attributes(
         self,
@@ -1164,14 +1171,15 @@ class MOHNRegressor(
             "model_": model() if callable(model) else model or SparseModel.point(graph),
         }
 
-    def _expose(self, fit: Fit, outliers: NDArray[np.bool_]) -> None:
+    def _expose(self, fit: Fit, outliers: NDArray[np.bool_], copies: Copies) -> None:
         """Set the attributes of a fit; warn once."""
         samples, solution = fit.samples, fit.solution
         found = self._fitted_attributes(samples.coding, solution.graph, solution.model)
         vars(self).update(found)
         self.standard_errors_ = solution.standard_errors
         self.noise_std_ = solution.noise_std
-        self.outliers_, n_outliers = outliers, int(outliers.sum())
+        # A target stands for all of its copies.
+        self.outliers_, n_outliers = outliers[copies.first], int(outliers.sum())
         self.stopping_reason_ = solution.stopping_reason
         if n_outliers:
             left_out = f"{n_outliers} of {len(outliers)} targets"
@@ -1191,7 +1199,8 @@ class MOHNRegressor(
             self.model_ = self._model.with_tails(
                 *known, n_outliers, fit.squares_of_groups
             )
-        self._weight_unit = 1.0 if self._model.is_sparse else samples.weight_scale
+        unit = samples.weight_scale * (copies.unit or 1.0)
+        self._weight_unit = 1.0 if self._model.is_sparse else unit
         if solution.warning:
             warn_caller(solution.warning, ConvergenceWarning)
 

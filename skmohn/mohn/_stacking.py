@@ -238,7 +238,9 @@ class Observed(NamedTuple):
             keys.append(held_out_log_likelihood)
         rows = self.rows.join(rows)
         label, weight = np.append(self.label, label), np.append(self.weight, weight)
-        keys += [weight, label, *rows.mask().T, *rows.categories.T, *rows.inputs.T]
+        # Of copies the first is kept, which does not depend on how they were weighed.
+        inputs = *rows.mask().T, *rows.categories.T, *rows.inputs.T
+        keys = [weight, *keys, label, *inputs]
         parts = rows, label, weight, held_out_log_likelihood
         joined = Observed(*parts, self.sparse_reference)
         return joined.take(np.lexsort(keys))

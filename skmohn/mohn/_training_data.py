@@ -14,6 +14,8 @@ from skmohn._core._bad_values import AS_MISSING, warn_of_lone
 from skmohn._core._categories import Categories
 from skmohn._core._names import name_columns
 from skmohn._core._quantiles import mask_remote
+from skmohn._core._rows import number_rows
+from skmohn._core._settings import find_settings
 from skmohn._core._sklearn import check_sample_weight, is_pandas_na
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
@@ -263,18 +265,113 @@ def read_training_data(
     )
 
 
+class Copies(NamedTuple):
+    """Weights of samples, all of those that are copies at the first of them."""
+
+    sample_weight: ArrayLike | None  # (n_samples,); 0 for further copies
+    unit: float | None  # what a weight of 1 is; None: as `weight_unit` has it
+    first: NDArray[np.intp]  # (n_samples,); of the copies that each is one of
+
+    @property
+    def relative_weight(self) -> ArrayLike | None:
+        """Weights to be read alike by all that know no unit."""
+        if self.unit is None:
+            return self.sample_weight
+        return np.asarray(self.sample_weight) / self.unit
+
+
+def join_copies(
+    table: NDArray | Genotypes,
+    y: NDArray,  # (n_samples,) or (n_samples, n_targets)
+    sample_weight: ArrayLike | None,
+    groups: NDArray[np.intp] | None,
+    strategy: Strategy,
+    task: Task = "regression",
+    are_classes: bool = False,
+) -> Copies:
+    """Weigh samples that were drawn or counted several times once."""
+    # Copies are precise in proportion to their number. Read as measurements that agree,
+    # they would say that there is no noise.
+    untouched = Copies(sample_weight, None, np.arange(len(y)))
+    # Searches for few weights take rows of -1 and +1 as bits, without weights.
+    is_search = strategy.may_be_sparse and not strategy.may_be_dense
+    if isinstance(table, Genotypes) or is_search or task in ("terms", "glm"):
+        return untouched
+    weight = check_sample_weight(sample_weight, table, ensure_non_negative=True)
+    (kept,) = weight.nonzero()
+    weight = weight[kept]
+    is_single = not are_counts(weight) or bool(np.all(weight == 1.0))
+    values = number_rows(y.reshape(len(y), -1))[kept]
+    if is_single and len(np.unique(values)) == len(kept):
+        return untouched
+    settings = _round_to_settings(table[kept])
+    rows = number_rows(settings)
+    pairs = number_rows(np.column_stack([rows, values]))
+    if _repeat_by_chance(settings, rows, values, pairs, weight, are_classes):
+        return untouched
+    if groups is not None:
+        pairs = number_rows(np.column_stack([pairs, groups[kept]]))
+    _, first, index = np.unique(pairs, return_index=True, return_inverse=True)
+    if is_single and len(first) == len(kept):
+        return untouched
+    joined, first_of_all = np.zeros(len(y)), np.arange(len(y))
+    joined[kept[first]] = np.bincount(index, weight)
+    first_of_all[kept] = kept[first[index]]
+    return Copies(joined, mean_weight(joined), first_of_all)
+
+
+def _round_to_settings(table: NDArray) -> NDArray:
+    """Table in which rows are equal that are equal once they are encoded."""
+    found = find_settings(table) if table.dtype.kind == "f" else {}
+    for j, settings in found.items():
+        table[:, j] = settings.round(table[:, j])
+    return table
+
+
+def _repeat_by_chance(
+    table: NDArray,
+    rows: NDArray[np.intp],
+    values: NDArray[np.intp],
+    pairs: NDArray[np.intp],
+    weight: NDArray[np.float64],
+    are_classes: bool,
+) -> bool:
+    """Whether equal targets of equal rows are observations of their own."""
+    n_rows, n_values, n_pairs = (len(np.unique(part)) for part in (rows, values, pairs))
+    if n_rows < n_pairs:
+        # Rows have different targets: of mostly different numbers, equal ones are
+        # copies, those of few numbers or of classes are not.
+        return are_classes or 2 * n_values < n_pairs
+    # Where most combinations of values are there, as often as rows that are drawn at
+    # random have to be for that, rows repeat by themselves, and their targets agree
+    # because these have no noise.
+    n_observed = weight.sum() if are_counts(weight) else len(weight)
+    if n_values == 1 or n_observed < n_rows * math.log(n_rows):
+        return n_values == 1
+    n_combinations = 1
+    for column in table.T:
+        n_combinations *= len(np.unique(column))
+        if n_combinations >= 2 * n_rows:
+            return False
+    return True
+
+
 def read_encoded(
     rows: EncodedRows,
     labels: NDArray[np.intp],
     sample_weight: NDArray[np.float64],
     class_factor: NDArray[np.float64] | None,
     *,
+    strategy: Strategy,
     classes: NDArray,
     coding: InputCoding,
     term_names: TermNames,
 ) -> TrainingData:
     """Weigh samples of classes that were encoded before; those of weight 0 go."""
-    weights = _weigh(sample_weight, class_factor, rows.inputs)
+    table = np.hstack([rows.inputs, rows.categories, rows.mask()])
+    data = table, labels, sample_weight, None
+    copies = join_copies(*data, strategy, "classification", are_classes=True)
+    weights = _weigh(copies.sample_weight, class_factor, table, copies.unit)
     return weights.describe(
         rows.take(weights.rows),
         labels[weights.rows],
@@ -498,8 +595,9 @@ def _weigh(
     weight = check_sample_weight(given * class_factor, table, ensure_non_negative=True)
     rows = _positive_rows(weight)
     given, factor, weight = given[rows], class_factor[rows], weight[rows]
-    count = given if are_counts(given) else np.ones(len(rows))
-    if not all(map(are_counts, (given, factor, weight))):
+    is_counted = unit is None and are_counts(given)
+    count = given if is_counted else np.ones(len(rows))
+    if not is_counted or not all(map(are_counts, (factor, weight))):
         weight = weight / mean_weight(weight, count)
     return _Weights(weight, count, given, rows, 1.0)
 

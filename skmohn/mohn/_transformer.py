@@ -36,7 +36,12 @@ from skmohn.mohn._strategies import STRATEGIES, strategies_for
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.term_names import TermNames
 from skmohn.mohn._term_search import can_code_for_terms, expand_rows
-from skmohn.mohn._training_data import TrainingData, read_groups, read_training_data
+from skmohn.mohn._training_data import (
+    TrainingData,
+    join_copies,
+    read_groups,
+    read_training_data,
+)
 
 
 class ProductFinder(BaseMOHN):
@@ -91,18 +96,23 @@ class ProductFinder(BaseMOHN):
         target, classes = read_target(y)
         settings = FitSettings.of(self)
         self._check_options()
+        strategy, group = STRATEGIES[self.strategy], read_groups(groups, X)
+        weight = _weigh(sample_weight, target, leave_out)
+        of_classes = classes is not None
+        copies = join_copies(X, target, weight, group, strategy, task, of_classes)
         samples = read_training_data(
             X,
             target,
-            _weigh(sample_weight, target, leave_out),
+            copies.sample_weight,
             task=task,
-            strategy=STRATEGIES[self.strategy],
+            strategy=strategy,
             settings=settings,
             seed=check_random_state(self.random_state).randint(2**31),
             categories=self._categories,
             columns=self._names(),
             split_params=self._split_params(params, groups),
-            groups=read_groups(groups, X),
+            groups=group,
+            unit=copies.unit,
             classes=classes,
             class_factor=factor,
         )
@@ -113,7 +123,7 @@ class ProductFinder(BaseMOHN):
         loop = FitLoop(self, table, y, metadata, attributes=make_attributes)
         with blas_threads_for(len(samples.y)):
             settings = replace(settings, watch=loop.watch)
-            found = STRATEGIES[self.strategy].solve[task](samples, settings, loop.step)
+            found = strategy.solve[task](samples, settings, loop.step)
         loop.finish(found.terms if found.model is None else found.model)
         self._expose_search(found, loop.history)
         return samples, found

@@ -18,6 +18,7 @@ from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._missing_inputs import MissingInputs
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.rows import EncodedRows
+from skmohn.mohn._training_data import Copies
 
 
 def make_data(n_rows, seed, share=0.0, n_inputs=8):
@@ -286,7 +287,9 @@ def test_dense_rows_are_left_out_as_by_fits_without_them(is_repeat):
     weight[:10] = 2.0 if is_repeat else 1.5
     weight /= 1.0 if is_repeat else weight.mean()
     model = MOHNRegressor("gp", gp_options=GPOptions(noise="constant", clip=False))
-    model.fit(X, y, sample_weight=weight)
+    # Repeats are those of measurements that agree, not of copies.
+    copies = Copies(weight, None, np.arange(len(X)))
+    model._fit((X, y, None, None, None, None), {}, copies=copies)
     rows = model._to_rows(X).as_float()
     found = model.model_.leave_out(rows, y, weight, np.arange(len(X)))
     assert_allclose(found.count, weight if is_repeat else 1.0)
