@@ -300,6 +300,7 @@ def join_copies(
     weight = check_sample_weight(sample_weight, table, ensure_non_negative=True)
     (kept,) = weight.nonzero()
     weight = weight[kept]
+    refuse_dominant_weight(weight)
     is_single = not are_counts(weight) or bool(np.all(weight == 1.0))
     values = number_rows(y.reshape(len(y), -1))[kept]
     if is_single and len(np.unique(values)) == len(kept):
@@ -316,6 +317,9 @@ def join_copies(
         return untouched
     joined, first_of_all = np.zeros(len(y)), np.arange(len(y))
     joined[kept[first]] = np.bincount(index, weight)
+    if not np.isfinite(joined).all():
+        # Their sum is too large for a float.
+        return untouched
     first_of_all[kept] = kept[first[index]]
     return Copies(joined, mean_weight(joined), first_of_all)
 
@@ -342,16 +346,16 @@ def _repeat_by_chance(
         # Rows have different targets: of mostly different numbers, equal ones are
         # copies, those of few numbers or of classes are not.
         return are_classes or 2 * n_values < n_pairs
-    # Where most combinations of values are there, as often as rows that are drawn at
-    # random have to be for that, rows repeat by themselves, and their targets agree
-    # because these have no noise.
+    # Where half of the combinations of values are there, as often as rows that are
+    # drawn at random have to be for that, rows repeat by themselves, and their targets
+    # agree because these have no noise.
     n_observed = weight.sum() if are_counts(weight) else len(weight)
     if n_values == 1 or n_observed < n_rows * math.log(n_rows):
         return n_values == 1
     n_combinations = 1
     for column in table.T:
         n_combinations *= len(np.unique(column))
-        if n_combinations >= 2 * n_rows:
+        if n_combinations > 2 * n_rows:
             return False
     return True
 

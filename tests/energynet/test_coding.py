@@ -290,8 +290,8 @@ def test_grey_levels_of_drawings_are_taken_for_bits():
 def test_fractions_that_are_whitened_are_measurements():
     """Not chances of bits, which an imputation would draw."""
     rng = np.random.default_rng(0)
-    share = np.where(rng.random(200) < 0.5, 0.0, rng.uniform(0.5, 0.8, 200))
-    X = np.column_stack([share, rng.normal(size=200), rng.random(200) < 0.5])
+    fraction = np.where(rng.random(200) < 0.5, 0.0, rng.uniform(0.5, 0.8, 200))
+    X = np.column_stack([fraction, rng.normal(size=200), rng.random(200) < 0.5])
     kinds = [
         UnitCoding.learn(X, "auto", 8, whiten=whiten).kind.tolist()
         for whiten in (None, 0)

@@ -136,9 +136,17 @@ def test_weights_of_copies_are_at_the_first():
 
 
 def test_missing_values_and_zeros_are_equal():
-    table = np.array([[np.nan, 0.0], [-np.nan, -0.0], [1.0, 2.0]])
-    copies = join_copies(table, np.array([0.0, -0.0, 1.0]), None, None, GP)
-    assert_array_equal(copies.sample_weight, [2.0, 0.0, 1.0])
+    table = np.array([[np.nan, 0.0], [-np.nan, -0.0], [1.0, 2.0], [3.0, 4.0]])
+    copies = join_copies(table, np.array([0.0, -0.0, 1.0, 2.0]), None, None, GP)
+    assert_array_equal(copies.sample_weight, [2.0, 0.0, 1.0, 1.0])
+
+
+def test_weights_whose_sum_is_no_float():
+    y = np.array([1.0, 1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 21.0])
+    table, weight = y[:, None], np.full(8, 1e308)
+    copies = join_copies(table, y, weight, None, GP)
+    assert copies.sample_weight is weight
+    assert np.isfinite(join_copies(table, y, weight / 4, None, GP).unit)
 
 
 @pytest.mark.parametrize("weight", [None, np.ones(80), np.full(80, 0.5), F - F.min()])
