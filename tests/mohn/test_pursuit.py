@@ -627,3 +627,13 @@ def test_candidates_are_scored_some_at_a_time(replace_constants):
         scores = search._score(found, set())
     assert {len(call.args[0]) for call in computed.call_args_list} == {4}
     assert_allclose(scores, expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("largest", [1.0, 3e7])
+def test_small_weights_of_exact_models_stay(largest):
+    """Beside one of 3e7, those of 1 are no rounding errors."""
+    X = np.random.default_rng(0).choice([-1.0, 1.0], (80, 12))
+    y = largest * X[:, 5] + 2.0 * X[:, 0] - X[:, 1] * X[:, 2]
+    model = MOHNRegressor("pursuit").fit(X, y)
+    assert set(model.terms_) == {(0,), (5,), (1, 2)}
+    assert_allclose(model.predict(X), y, rtol=1e-12, atol=1e-6)
