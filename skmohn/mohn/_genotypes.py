@@ -478,7 +478,7 @@ def _read_counts(counts: TableLike) -> NDArray:
         table = np.asarray(to_numpy(counts))
         if table.dtype == object and hasattr(counts, "isna"):
             # Columns of nullable types have NA, which is no number.
-            table[np.asarray(counts.isna())] = np.nan
+            table = np.where(counts.isna(), np.nan, table)
     except ValueError as error:
         raise ValueError(f"counts is no table: {error}") from error
     if table.ndim != 2 or not all(table.shape):

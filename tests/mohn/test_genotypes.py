@@ -574,12 +574,19 @@ def test_planes_have_the_words_of_their_samples():
         Genotypes(planes, planes, None, 5000)
 
 
-def test_tables_of_nullable_types():
-    """Several columns with NA have no dtype in common."""
+@pytest.mark.parametrize("dtypes", [("Int8", "int64"), (object, object)])
+def test_tables_of_values_without_a_common_type(dtypes):
+    """Several columns with NA have none; None stays in the table of a user."""
+    columns = zip(([0, None, 2], [0, 1, 2]), dtypes, strict=True)
     table = pd.DataFrame(
-        {"rs1": pd.array([0, None, 2], "Int8"), "rs2": np.array([0, 1, 2])}
+        {
+            f"rs{k}": pd.Series(values, dtype=dtype)
+            for k, (values, dtype) in enumerate(columns)
+        }
     )
+    before = table.copy()
     found = Genotypes.from_counts(table)
+    assert table.iloc[1, 0] is before.iloc[1, 0]
     expected = Genotypes.from_counts(np.array([[0, 0], [np.nan, 1], [2, 2]]))
     for name in ("sign", "nonzero", "known"):
         assert_array_equal(getattr(found, name), getattr(expected, name))
