@@ -34,6 +34,9 @@ class QuantileConstants:
     # units, such as grams for kilograms, are. Powers of a hundred are kept.
     n_rows_of_remote: int = tuned(10, "benchmarks/mohn/wild_cells.py")
     min_remote_distance: float = tuned(100.0, "benchmarks/mohn/wild_cells.py")
+    # A mean is a median if they differ by less than this fraction of the range: the
+    # relative difference of numbers in single precision.
+    rounding: float = tuned(2.0**-24, "rounding")
 
 
 _QUANTILES = QuantileConstants()
@@ -45,32 +48,46 @@ def quantile_thresholds(
     """Thresholds between quantiles of finite values, for `n_bins` levels at most."""
     # They increase, and a value at one belongs above it. Where ties would cost levels
     # that there is room for, quantiles of the distinct values replace them.
-    # Ranks, since half-way between two numbers may be no number.
     distinct, counts = np.unique(values, return_counts=True)
-    ranks = np.repeat(np.arange(len(distinct)), counts)
     n_bins = min(n_bins, len(distinct))
     if n_bins == 1:
         return np.zeros(0)
-    first = _first_ranks(ranks, n_bins)
+    first = _first_of_bins(distinct, counts, n_bins)
     if len(first) < n_bins - 1:
-        first = _first_ranks(np.arange(len(distinct)), n_bins)
+        first = _first_of_bins(distinct, np.ones_like(counts), n_bins)
     below, above = distinct[first - 1], distinct[first]
+    # Half of each, since half-way between two numbers may be no number.
     between = below / 2 + above / 2
     return np.where(between > below, between, above)
 
 
-def _first_ranks(ranks: NDArray[np.intp], n_bins: int) -> NDArray[np.intp]:
-    """Lowest rank in each of so many bins but the first; ties make fewer."""
-    # The edges are those of scikit-learn's KBinsDiscretizer, which warns of ties: to
-    # hold a warning back is not safe where other threads fit, too.
-    edges = np.unique(
-        np.percentile(
-            ranks, np.linspace(0, 100, n_bins + 1), method="averaged_inverted_cdf"
-        )
-    )
-    first = np.ceil(edges[1:-1]).astype(int)
-    # Nothing would be below the lowest.
-    return np.unique(first[first > 0])
+def _first_of_bins(
+    distinct: NDArray[np.float64], counts: NDArray[np.intp], n_bins: int
+) -> NDArray[np.intp]:
+    """Indices of the lowest value in each bin but the first; ties make fewer."""
+    # Each cut is the one nearest to its quantile. Of two as near it is the outer one,
+    # and at the median the one on the side of the mean, so that values with another
+    # sign have the same bins.
+    n_below = np.append(0, np.cumsum(counts))
+    wanted = n_below[-1] * np.arange(1, n_bins)
+    upper = np.searchsorted(n_bins * n_below, wanted)
+    excess = n_bins * (n_below[upper - 1] + n_below[upper]) - 2 * wanted
+    side = np.sign(2 * wanted - n_bins * n_below[-1])
+    middle = side == 0
+    side[middle] = _side_of_mean(distinct, counts, distinct[upper[middle] - 1])
+    first = np.unique(upper - ((excess > 0) | ((excess == 0) & (side < 0))))
+    return first[(first > 0) & (first < len(distinct))]
+
+
+def _side_of_mean(
+    distinct: NDArray[np.float64],
+    counts: NDArray[np.intp],
+    medians: NDArray[np.float64],
+) -> NDArray[np.intp]:
+    """On which side of medians the mean is, above if only rounding tells, -1 or 1."""
+    mean = (counts / counts.sum()) @ distinct
+    margin = _QUANTILES.rounding * (distinct[-1] / 2 - distinct[0] / 2)
+    return np.where(medians / 2 - mean / 2 > margin, -1, 1)
 
 
 def count_fills(ordered: NDArray) -> tuple[int, int]:

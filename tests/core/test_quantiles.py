@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 
 from skmohn._core._quantiles import (
     count_fills,
@@ -61,6 +63,8 @@ def test_what_rows_of_weight_two_have_stays():
 def test_thresholds_are_between_quantiles():
     assert_array_equal(quantile_thresholds(np.arange(8.0), 4), [1.5, 3.5, 5.5])
     assert_array_equal(quantile_thresholds(np.array([2.0, 2.0, 9.0]), 8), [5.5])
+    # Of two cuts as near to a quantile the outer one is taken.
+    assert_array_equal(quantile_thresholds(np.arange(6.0), 4), [0.5, 2.5, 4.5])
     assert len(quantile_thresholds(np.ones(5), 4)) == 0
     assert len(quantile_thresholds(np.arange(5.0), 1)) == 0
 
@@ -68,6 +72,51 @@ def test_thresholds_are_between_quantiles():
 def test_ties_cost_no_levels():
     values = np.append(np.zeros(97), [1.0, 2.0, 3.0])
     assert_array_equal(quantile_thresholds(values, 4), [0.5, 1.5, 2.5])
+
+
+NUMBERS = st.lists(st.integers(-30, 30), min_size=2, max_size=120)
+
+
+@given(NUMBERS, st.integers(2, 16))
+def test_values_with_another_sign_have_the_same_bins(numbers, n_bins):
+    values = np.array(numbers, dtype=float)
+    thresholds = quantile_thresholds(values, n_bins)
+    mirrored = -quantile_thresholds(-values, n_bins)[::-1]
+    assert len(thresholds) == len(mirrored)
+    # A median that is the mean has no better side.
+    is_even = any(
+        abs(numbers.mean() - np.median(numbers)) < 1e-9
+        for numbers in (values, np.unique(values))
+    )
+    if n_bins % 2 or not is_even:
+        assert_array_equal(thresholds, mirrored)
+
+
+@pytest.mark.parametrize("n", range(5, 60, 2))
+def test_units_move_no_cut(n):
+    steps = np.arange(float(n))
+    found = quantile_thresholds(0.1 * steps, 4)
+    assert_allclose(found, 0.1 * quantile_thresholds(steps, 4))
+
+
+@given(NUMBERS, st.integers(2, 16))
+def test_bins_of_distinct_values_are_equally_full(numbers, n_bins):
+    values = np.unique(numbers).astype(float)
+    sizes = np.bincount(np.searchsorted(quantile_thresholds(values, n_bins), values))
+    assert len(sizes) == min(n_bins, len(values))
+    assert sizes.max() - sizes.min() <= 1
+
+
+@pytest.mark.parametrize("n", [200, 331])
+def test_thresholds_are_near_those_of_numpy(n):
+    values = np.random.default_rng(n).normal(size=n)
+    edges = np.quantile(values, [0.2, 0.4, 0.6, 0.8], method="averaged_inverted_cdf")
+    ours, bins = (
+        np.searchsorted(ends, values)
+        for ends in (quantile_thresholds(values, 5), edges)
+    )
+    # A value at an edge is on either side of it.
+    assert np.sum(ours != bins) <= 4
 
 
 def test_neighbors_among_floats_have_a_threshold():

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from skmohn import GPOptions, MOHNRegressor
+from skmohn import GPOptions, MOHNClassifier, MOHNRegressor
 from skmohn.mohn._gp import transform_selection
 from skmohn.mohn._gp.marginal_likelihood import Evidence, join_equal_rows, learn_prior
 from skmohn.mohn._gp.transform_selection import _Part, choose_scale
@@ -60,6 +60,22 @@ def test_lines_stay_lines():
         X[:100], y[:100]
     )
     assert len(forced.coding_.categoricals) == 9
+
+
+@pytest.mark.parametrize("n_rows", [100, 103])
+@pytest.mark.parametrize("estimator", [MOHNRegressor, MOHNClassifier])
+def test_columns_may_have_another_sign(estimator, n_rows):
+    X, y = make_step(n_rows)
+    if estimator is MOHNClassifier:
+        y = y > np.median(y)
+    fresh, _ = make_step(50, seed=1)
+    sign = np.array([-1.0, 1.0, -1.0])
+    found = estimator(random_state=0).fit(X, y)
+    mirrored = estimator(random_state=0).fit(X * sign, y)
+    method = "predict" if estimator is MOHNRegressor else "predict_proba"
+    assert_allclose(
+        getattr(mirrored, method)(fresh * sign), getattr(found, method)(fresh), 1e-6
+    )
 
 
 @pytest.mark.slow
