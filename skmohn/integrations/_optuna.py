@@ -171,11 +171,16 @@ class MOHNSampler(optuna.samplers.BaseSampler):
         Returns
         -------
         dict of str to BaseDistribution
-            Those that all complete trials have, if they have few values.
+            Those with few values that all complete trials have, or all that have ended
+            if none is complete.
         """
         self._raise_error_if_multi_objective(study)
         trials = study.get_trials(deepcopy=False)
         common = optuna.search_space.intersection_search_space(trials)
+        ended = [trial for trial in trials if trial.state in _FINISHED]
+        if all(trial.state != _State.COMPLETE for trial in ended):
+            # Otherwise what has failed would be drawn again until something succeeds.
+            common = _common_distributions(ended)
         return {
             name: d
             for name, d in common.items()
@@ -389,6 +394,16 @@ class _Search:
             name: _value(distribution, int(point[name]))
             for name, distribution in self._distributions.items()
         }
+
+
+def _common_distributions(trials: Sequence[Any]) -> dict[str, Any]:
+    """Distributions of the parameters that all trials have alike."""
+    first, *others = [trial.distributions for trial in trials] or [{}]
+    return {
+        name: d
+        for name, d in sorted(first.items())
+        if all(other.get(name) == d for other in others)
+    }
 
 
 def _count(distribution: Any) -> int:

@@ -236,6 +236,34 @@ def test_failed_trials_are_not_repeated():
     assert len(set(points_of(study))) == 64
 
 
+@pytest.mark.parametrize("error", [RuntimeError, optuna.TrialPruned])
+def test_failed_trials_are_not_repeated_before_one_succeeds(error):
+    study = make_study(MOHNSampler(seed=0, noise=0))
+
+    def objective(trial):
+        mismatch(trial)
+        if trial.number < 63:
+            raise error
+        return 0.0
+
+    study.optimize(objective, n_trials=64, catch=RuntimeError)
+    assert len(set(points_of(study))) == 64
+
+
+def test_trials_that_failed_early_have_fewer_parameters():
+    study = make_study()
+    few = {name: SWITCHES[name] for name in ("s0", "s1")}
+    told(study, ON, TrialState.FAIL)
+    params = {"s0": True, "s1": False}
+    study.add_trial(
+        create_trial(state=TrialState.FAIL, params=params, distributions=few)
+    )
+    assert study.sampler.infer_relative_search_space(study, None) == few
+    # Those of complete trials count, once there are any.
+    told(study, OFF, score=1.0)
+    assert study.sampler.infer_relative_search_space(study, None) == SWITCHES
+
+
 def test_points_that_failed_elsewhere_are_not_tried():
     study = make_study(MOHNSampler(seed=0, noise=0))
     told(study, ON, score=0.0)
