@@ -162,6 +162,7 @@ class BaseBLM(
     codes_: NDArray[np.int32]
     w_max_: NDArray[np.float64]
     alpha_: float
+    _is_alpha_chosen: bool
     coefs_: list[NDArray[np.float64]]
     nbytes_: int
     members_: list[tuple[Any, ...]]
@@ -349,8 +350,10 @@ class BaseBLM(
         samples = self._scaled(samples)
         problem = samples.problem(**options)
         # As the scales, what the first samples have said stays.
-        if not (resume and self.alpha == "auto" and hasattr(self, "alpha_")):
+        is_auto = self.alpha == "auto"
+        if not (resume and is_auto and getattr(self, "_is_alpha_chosen", False)):
             self.alpha_ = self._alpha_of(problem)
+        self._is_alpha_chosen = is_auto
         # Where the loss is flat the penalty alone has a slope: it would undo the rest.
         if not self._is_flat:
             problem = replace(problem, alpha=self.alpha_)

@@ -256,6 +256,8 @@ def test_fits_that_go_on_keep_the_penalty():
     assert model.alpha_ == alpha
     model.set_params(alpha=2.0).fit(X, y)
     assert model.alpha_ == 2.0
+    # A number is no choice of an earlier fit.
+    assert model.set_params(alpha="auto").fit(X, y).alpha_ == pytest.approx(alpha)
     part = BLMClassifier((3,), random_state=0).partial_fit(
         X, y > 0, classes=[False, True]
     )
