@@ -352,7 +352,7 @@ def _choose(
     gain = _AUTO.min_gain_over_additive
     if lengths["nothing"] - lengths[chosen] > _AUTO.min_gain_sure:
         gain = _AUTO.min_gain_weak
-    is_robust = _is_robust(lengths, chosen, len(samples.y), gain)
+    is_robust = _is_robust(lengths, chosen, gain)
     if chosen == "nothing":
         how = "nothing is significant"
         if _is_shared(lengths, len(samples.y)):
@@ -427,16 +427,14 @@ def _is_shared(lengths: dict[str, float], n_rows: int) -> bool:
     if lengths["spike_slab"] >= lengths["nothing"]:
         return False
     gain = _AUTO.min_gain_over_additive
-    return not _is_robust(lengths, "spike_slab", n_rows, gain)
+    return not _is_robust(lengths, "spike_slab", gain)
 
 
-def _is_robust(
-    lengths: dict[str, float], chosen: str, n_rows: int, min_gain: float
-) -> bool:
+def _is_robust(lengths: dict[str, float], chosen: str, min_gain: float) -> bool:
     """Whether signals are weak and the additive model is about as short as another."""
     # Of models whose descriptions differ little, it then predicts best: it estimates
-    # one variance. Few rows determine not even that.
-    if "additive" not in lengths or n_rows < PATH.min_rows:
+    # one variance.
+    if "additive" not in lengths:
         return False
     if lengths["nothing"] - lengths["additive"] > _AUTO.max_gain_weak:
         return False
