@@ -6,7 +6,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -326,6 +326,9 @@ def _list_moves(
     # as values of the table.
     coding, names = estimator.coding_, column_names(estimator)
     kind, moves, ends = coding.kind, [], np.full((2, len(coding.kind)), np.nan)
+    measured = {} if marginals is None else marginals.ends
+    # Genotypes are coded less their means, and not by their ends.
+    is_table = getattr(estimator, "_variants", None) is None
     for number, (variable, own) in enumerate(zip(variables, columns, strict=True)):
         column = own[0]
         if kind[column] in (CATEGORIES, ONE_HOT):
@@ -342,8 +345,8 @@ def _list_moves(
                 index = own[category] if kind[column] == ONE_HOT else column
                 move = (0.0, other), (0.0, category)
                 moves.append((index, number, *move, labels[other], label))
-        else:
-            low, high = _ends(coding, column, variable, marginals)
+        elif is_table or variable.input in measured:
+            low, high = _ends(coding, column, variable, measured)
             ends[:, column] = _decode(coding, column, np.array([low[0], high[0]]))
             moves.append((column, number, low, high, None, None))
     written = estimator._categories.decode(ends)
@@ -354,14 +357,13 @@ def _list_moves(
 
 
 def _ends(
-    coding: InputCoding, column: int, variable: Variable, marginals: Marginals | None
+    coding: InputCoding,
+    column: int,
+    variable: Variable,
+    measured: Mapping[int | None, NDArray[np.float64]],
 ) -> list[tuple[float, int]]:
-    """Ends of an input's move, with their levels: quartiles where they differ."""
-    ends = np.array([-1.0, 1.0])
-    if marginals is not None and variable.input in marginals.quartiles:
-        quartiles = marginals.quartiles[variable.input]
-        if quartiles[0] < quartiles[1]:
-            ends = quartiles
+    """Ends of an input's move, with their levels."""
+    ends = measured.get(variable.input, np.array([-1.0, 1.0]))
     levels = [0, 0]
     if variable.categorical is not None:
         edges = coding.coded_thresholds(column)
@@ -375,7 +377,11 @@ def _decode(
     """Values of a column that inputs are coded from, but for rounding."""
     low, high = coding.low[column], coding.high[column]
     values = low * (0.5 - 0.5 * inputs) + high * (0.5 + 0.5 * inputs)
-    return [float(f"{value:.12g}") for value in values]
+    # Rounding errors are in proportion to the ends of the line.
+    size = math.floor(math.log10(max(abs(low), abs(high))))
+    n_digits = np.finfo(float).precision - 1 - size
+    # No zero has a sign.
+    return [round(value, n_digits) + 0.0 for value in values.tolist()]
 
 
 def _effects(

@@ -1095,11 +1095,11 @@ class MOHNRegressor(
             where these are equal from its lowest to its highest value; a category
             takes the place of the most common one, in a row for each, and so does a
             column of a one-hot group, whose ``from`` and ``to`` are names of columns.
-            Constant columns have neither. Standard errors take the terms of a sparse
-            model as given. They are posterior standard deviations, except for sparse
-            models without posterior, of which weights' standard errors are taken as
-            independent; NaN where these are unknown. With several targets, ``target``
-            comes first.
+            Constant columns have neither, nor have variants of genotypes that are in no
+            term. Standard errors take the terms of a sparse model as given. They are
+            posterior standard deviations, except for sparse models without posterior,
+            of which weights' standard errors are taken as independent; NaN where these
+            are unknown. With several targets, ``target`` comes first.
 
         Raises
         ------

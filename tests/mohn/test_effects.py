@@ -689,6 +689,31 @@ def test_genotypes_have_effects():
     assert len(effects) == 8
 
 
+@pytest.mark.parametrize(("coding", "highest"), [("additive", 2.0), ("dominance", 1.0)])
+def test_variants_move_between_values_that_they_have(coding, highest):
+    rng = np.random.default_rng(0)
+    counts = rng.binomial(2, [0.1, 0.5, 0.1], (300, 3))
+    values = counts if coding == "additive" else (counts == 1).astype(int)
+    y = 2.0 * values[:, 0] + values[:, 1] + 0.1 * rng.normal(size=300)
+    model = MOHNRegressor("given", terms=[[0], [1]])
+    table = model.fit(Genotypes.from_counts(counts, coding=coding), y).effects_table()
+    moves = table.set_index("feature")
+    assert moves.loc[["x0", "x1"], ["from", "to"]].to_numpy().tolist() == [
+        [0.0, highest],
+        np.quantile(values[:, 1], [0.25, 0.75]).tolist(),
+    ]
+    assert_allclose(moves["effect"]["x0"], 2.0 * highest, atol=0.1)
+    # In no term: nothing is measured of it.
+    assert moves.loc["x2", ["from", "to"]].isna().all()
+    assert moves["effect"]["x2"] == 0.0
+
+
+def test_ends_of_moves_are_numbers_of_the_table():
+    X = np.array([-4.0, *[-1.2] * 3, *[0.0] * 8, 0.4])[:, None]
+    model = MOHNRegressor("given", terms=[[0]]).fit(X, X[:, 0] + np.arange(13) % 2)
+    assert model.effects_table().loc[0, ["from", "to"]].tolist() == [-1.2, 0.0]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["auto", "gp", "logistic"])
 def test_standard_errors_hold_what_they_say(strategy):

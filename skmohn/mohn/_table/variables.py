@@ -101,8 +101,9 @@ class Marginals:
     categories: tuple = ()
     # By categorical, the moments of the input whose levels it has in each of them.
     levels: dict = field(default_factory=dict)
-    # (2,); by numeric input, lower and upper.
-    quartiles: dict = field(default_factory=dict)
+    # (2,); by numeric input, its quartiles or, if these are equal, its lowest and its
+    # highest value.
+    ends: dict = field(default_factory=dict)
     # (n_values,); by numeric input, values that are equally probable and stand for all:
     # two of each of 128 parts of the rows, with its mean and its variance. Empty where
     # moments suffice.
@@ -122,7 +123,7 @@ class Marginals:
         weight = np.ones(n_rows) if weight is None else weight
         inputs = np.arange(n_inputs) if inputs is None else inputs
         mean, square = np.zeros((2, len(inputs)))
-        quartiles, numbers = {}, {}
+        ends, numbers = {}, {}
         is_numeric = coding.kind[coding.usable] == NUMERIC
         # Some columns at a time: planes are written out.
         for part in row_slices((len(inputs), n_rows)):
@@ -135,7 +136,7 @@ class Marginals:
             for k in np.flatnonzero(is_numeric[block]).tolist():
                 own = known[:, k]
                 i = int(block[k])
-                quartiles[i], numbers[i] = _quantiles(values[own, k], weight[own])
+                ends[i], numbers[i] = _quantiles(values[own, k], weight[own])
         categories, levels = [], {}
         usable = coding.usable.tolist()
         pairs = zip(coding.categoricals, coding.alphabets, strict=True)
@@ -153,7 +154,7 @@ class Marginals:
                 positive = np.maximum(counts, np.finfo(float).tiny)
                 levels[k] = tuple(total / positive for total in sums)
         parts = inputs, mean, square, tuple(categories)
-        return cls(*parts, levels, quartiles, numbers if with_values else {})
+        return cls(*parts, levels, ends, numbers if with_values else {})
 
     def variable(self, uniform: Variable) -> Variable:
         """Variable with the distribution that it had in the fit."""
@@ -171,20 +172,22 @@ class Marginals:
 def _quantiles(
     values: NDArray[np.float64], weight: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Quartiles, which are among the values, and values that stand for all of them."""
+    """Ends of a move, which are among the values, and values that stand for all."""
     order = np.argsort(values, kind="stable")
     values, upto = values[order], np.cumsum(weight[order])
     upto /= upto[-1]
-    quartiles = values[np.searchsorted(upto, _QUARTILES)]
+    ends = values[np.searchsorted(upto, _QUARTILES)]
+    if ends[0] == ends[1]:
+        ends = values[[0, -1]]
     # Integrals of the quantiles and of their squares, up to the end of each part.
-    ends = np.linspace(0.0, 1.0, _VARIABLES.n_parts + 1)
+    parts = np.linspace(0.0, 1.0, _VARIABLES.n_parts + 1)
     mean, square = (
         _VARIABLES.n_parts
-        * np.diff(np.interp(ends, np.append(0.0, upto), _integrate(power, upto)))
+        * np.diff(np.interp(parts, np.append(0.0, upto), _integrate(power, upto)))
         for power in (values, values**2)
     )
     std = np.sqrt(np.maximum(square - mean**2, 0.0))
-    return quartiles, np.stack([mean - std, mean + std], axis=1).ravel()
+    return ends, np.stack([mean - std, mean + std], axis=1).ravel()
 
 
 def _integrate(
