@@ -81,6 +81,9 @@ class GLMModel:
     # the constant; None where they are too many.
     root: NDArray[np.float64] | None
     log_rate_range: tuple[float, float]  # of predictions
+    # (n_terms,); largest size of each product in the fit, at least 1. Genotypes, which
+    # are coded less their means, have larger ones.
+    reach: NDArray[np.float64]
     is_sparse = True
 
     @classmethod
@@ -95,7 +98,8 @@ class GLMModel:
         if len(mode) <= JOINT.max_joint:
             root = covariance_root(columns, response, mode, dispersion, C)
         bounds = _bound_log_rates(terms, columns @ mode[:-1] + mode[-1])
-        known = response.distribution, samples.coding, root, bounds
+        reach = np.abs(columns).max(axis=0, initial=1.0)
+        known = response.distribution, samples.coding, root, bounds, reach
         return cls(list(terms), mode[:-1], float(mode[-1]), C, dispersion, *known)
 
     def log_rates(self, rows: EncodedRows) -> NDArray[np.float64]:
@@ -107,7 +111,8 @@ class GLMModel:
         products = columns[:, :-1]
         values = products @ self.weights + self.constant
         # Means grow exponentially with products beyond the cube, and in its corners.
-        values = within_cube(values, products, self.constant, self.weights)
+        parts = products / self.reach, self.constant, self.weights * self.reach
+        values = within_cube(values, *parts)
         return np.clip(values, *self.log_rate_range)
 
     def columns(self, rows: EncodedRows) -> NDArray[np.float64]:

@@ -20,7 +20,7 @@ from sklearn.metrics import (
 )
 from sklearn.model_selection import GridSearchCV
 
-from skmohn import MOHNGLMRegressor, MOHNRegressor
+from skmohn import Genotypes, MOHNGLMRegressor, MOHNRegressor
 from skmohn.mohn._design.design import make_design, product_columns
 from skmohn.mohn._sparse import glm as _glm
 from skmohn.mohn._sparse.distributions import DISTRIBUTIONS
@@ -726,6 +726,19 @@ def test_rates_of_products_are_at_most_four_times_those_of_the_fit():
     assert_allclose(model.predict(corners), np.clip(free, *limits))
     assert model.predict(corners)[2] == pytest.approx(free[2])
     assert model.predict_quantiles(corners[1:2], [0.9]).max() < 2.0 * limits[1]
+
+
+def test_rates_of_genotypes_in_the_fit_are_the_sums_of_their_terms():
+    rng = np.random.default_rng(0)
+    counts = rng.binomial(2, 0.3, (300, 3))  # less their means up to 1.4
+    y = rng.poisson(np.exp(0.5 * counts[:, 0] * counts[:, 1]))
+    packed = Genotypes.from_counts(counts)
+    model = MOHNGLMRegressor("given", terms=[[0], [1], [0, 1]]).fit(packed, y)
+    first, second, _ = (counts - counts.mean(axis=0)).T
+    products = np.column_stack([first, second, first * second])
+    log_rates = model.intercept_ + products @ model.weights_
+    assert_allclose(np.log(model.predict(packed)), log_rates)
+    assert_allclose(np.log(model.predict(counts)), log_rates)
 
 
 def test_rates_of_single_columns_follow_their_lines():
