@@ -561,9 +561,11 @@ def test_what_cannot_be_exported_is_refused_with_a_cure():
         model.to_sql()
     counts = RNG.integers(0, 3, (40, 3))
     model = MOHNRegressor("given", terms=[(0,)])
-    model.fit(Genotypes.from_counts(counts), counts[:, 0] + 0.0)
-    with pytest.raises(ValueError, match="fitted to Genotypes"):
+    packed = Genotypes.from_counts(counts)
+    model.fit(packed, counts[:, 0] + 0.0)
+    with pytest.raises(ValueError, match=r"to Genotypes.*X\[:, columns\].counts\(\)"):
         model.to_sql()
+    assert model.fit(packed[:, [0]].counts(), counts[:, 0] + 0.0).to_sql()
 
 
 def test_names_and_categories_that_sql_lacks_are_refused():

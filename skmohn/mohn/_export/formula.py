@@ -79,7 +79,7 @@ class Formula:
         if getattr(estimator, "_variants", None) is not None:
             raise ValueError(
                 f"{what} reads a table, but the model was fitted to Genotypes: fit it "
-                "to the columns of its terms, such as np.asarray(X[:, columns])"
+                "to the columns of its terms, such as X[:, columns].counts()"
             )
         if hasattr(estimator, "classes_"):
             formula = _read_classes(estimator, what)
