@@ -12,8 +12,8 @@ from typing import Final
 LONG: Final = 30.0
 # Whether work around this one, in this thread, says so.
 _IS_TIMED = ContextVar("_IS_TIMED", default=False)
-# Packages that may stand between the line of a user and the work.
-BETWEEN = {"skmohn", "sklearn", "joblib"}
+# What may stand between the line of a user and the work.
+BETWEEN = {"skmohn", "sklearn", "joblib", "contextlib"}
 
 
 @contextlib.contextmanager
@@ -43,7 +43,7 @@ def _line_of_user() -> tuple[str, int]:
     """File and line of the innermost frame of other packages."""
     frame = sys._getframe(1)
     while frame.f_back and (
-        frame.f_globals.get("__name__", "").split(".")[0] in {*BETWEEN, "contextlib"}
+        frame.f_globals.get("__name__", "").split(".")[0] in BETWEEN
     ):
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno

@@ -62,6 +62,7 @@ def test_history_is_short_where_it_is_shown():
         [],
         ["skmohn.mohn._regressor"],
         ["skmohn._core._fitting", "sklearn.base", "skmohn.blm", "joblib.parallel"],
+        ["skmohn.mohn._density", "contextlib"],  # of functions with a decorator
     ],
 )
 def test_warning_belongs_to_the_line_of_the_user(between):
