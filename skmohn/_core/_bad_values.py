@@ -4,7 +4,7 @@ import contextlib
 import sys
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
-from numbers import Number
+from numbers import Number, Real
 from os import PathLike
 from typing import Any, Final, NoReturn
 
@@ -384,14 +384,27 @@ def check_labels(y: Any) -> None:
     try:
         check_classification_targets(y)
     except ValueError as error:
-        label = np.asarray(y).ravel()[:1]
-        if "Unknown label type: unknown" not in str(error) or not len(label):
+        labels = np.asarray(y).ravel()
+        if "Unknown label type: unknown" not in str(error) or not len(labels):
             raise
+        label = f"labels of {type(labels[0]).__name__}, such as {labels[0]!r:.60}"
+        if kind := _number_type(labels):
+            raise ValueError(
+                f"Unknown label type: y has {label}, but dtype object, which may hold "
+                f"anything: pass y.astype({kind})"
+            ) from error
         raise ValueError(
-            f"Unknown label type: y has labels of {type(label[0]).__name__}, such as "
-            f"{label[0]!r:.60}, and classes are strings, integers or times: pass "
-            "[str(label) for label in y]"
+            f"Unknown label type: y has {label}, and classes are strings, integers or "
+            "times: pass [str(label) for label in y]"
         ) from error
+
+
+def _number_type(labels: NDArray) -> str:
+    """Name of the type that objects have in common; empty if they are no numbers."""
+    if not all(isinstance(label, Real | np.bool_) for label in labels):
+        return ""
+    kind = np.asarray(labels.tolist()).dtype.kind
+    return {"b": "bool", "i": "int", "f": "float"}.get(kind, "")
 
 
 def _is_ragged(y: ArrayLike | None) -> bool:

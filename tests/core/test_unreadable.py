@@ -202,6 +202,11 @@ def test_tables_of_other_kinds_are_refused_with_the_cure(model, change, message)
 )
 def test_labels_that_are_no_classes_are_refused_with_the_cure(model):
     days = [dt.date(2020, 1, 1 + i % 2) for i in range(N)]
+    steps = np.arange(N) % 2
+    for kind in (bool, int, float):
+        cure = rf"labels of {kind.__name__}, .* pass y.astype\({kind.__name__}\)"
+        with pytest.raises(ValueError, match=cure):
+            clone(model).fit(numbers(), steps.astype(kind).astype(object))
     for labels, message in (
         ([Decimal(i % 2) for i in range(N)], r"labels of Decimal, such as .* pass \["),
         (days, r"labels of date, such as datetime.date\(2020, 1, 1\), and classes"),
