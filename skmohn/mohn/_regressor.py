@@ -203,7 +203,9 @@ class MOHNRegressor(
     warm_start : bool, default=False
         Whether `fit` starts from the terms or hyperparameters of the previous fit.
     random_state : int, RandomState instance or None, default=None
-        Seed for folds, the row order of the delta rule, and msda.
+        Seed for folds, for the rows that hyperparameters are learned from, for weights
+        of collinear columns, which "spike_slab" samples, for the row order of the delta
+        rule, and for msda.
     n_jobs : int, default=None
         Number of folds to search in parallel. It does not change the result.
 
