@@ -708,6 +708,21 @@ def test_variants_move_between_values_that_they_have(coding, highest):
     assert moves["effect"]["x2"] == 0.0
 
 
+def test_errors_of_effects_are_those_of_the_weights():
+    """In a balanced table the effect of a column is twice its weight."""
+    bits = np.array(list(itertools.product([0, 1], repeat=6)) * 2)
+    signs = 2.0 * bits - 1.0
+    y = signs[:, 0] * signs[:, 1] - signs[:, 2] / 2.0
+    y += 0.5 * np.random.default_rng(0).normal(size=128)
+    model = MOHNRegressor("spike_slab", random_state=0).fit(bits, y)
+    table = model.effects_table().set_index("feature")
+    weights = np.array([model.weight_posterior([j]) for j in range(6)])
+    effects = table.loc[[f"x{j}" for j in range(6)], ["effect", "standard_error"]]
+    assert_allclose(effects, 2.0 * weights, rtol=1e-6, atol=1e-12)
+    # That of a weight of least squares is the noise over the root of the rows.
+    assert_allclose(effects["standard_error"]["x2"], 2.0 * 0.5 / 128**0.5, rtol=0.2)
+
+
 def test_ends_of_moves_are_numbers_of_the_table():
     X = np.array([-4.0, *[-1.2] * 3, *[0.0] * 8, 0.4])[:, None]
     model = MOHNRegressor("given", terms=[[0]]).fit(X, X[:, 0] + np.arange(13) % 2)

@@ -320,11 +320,21 @@ class SpikeSlabModel(Model):
         """Slopes where all other inputs are at their means, and their posterior."""
         start, end = contrast_rows(self.n_inputs, variables, wanted)
         means = self.polynomial.predict(end) - self.polynomial.predict(start)
-        stds = np.empty(len(wanted))
+        stds, scale = np.empty(len(wanted)), self._belief_scale()[:, None]
         for part in row_slices((len(wanted), len(self.data))):
             columns = self._columns(end[part]) - self._columns(start[part])
-            stds[part] = np.sqrt(self.posterior.variance_at(columns)[0])
+            stds[part] = np.sqrt(self.posterior.variance_at(scale * columns)[0])
         return means, self.y_std * stds
+
+    def _belief_scale(self) -> NDArray[np.float64]:
+        """Standard deviations of weights, the constant last, by those of the normal."""
+        # One normal prior for all gives each of many weights a part of the variance
+        # that few of them have: correlations are its own, but not standard deviations.
+        own = self.y_std * np.sqrt(self.posterior.variances()[:-1])
+        scale = np.ones(len(own) + 1)
+        believed = self.beliefs[1] * self.candidates.stds
+        np.divide(believed, own, out=scale[:-1], where=own > 0.0)
+        return scale
 
     def split(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Contributions of the terms, divided equally among their inputs."""
