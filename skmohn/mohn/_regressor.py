@@ -454,7 +454,10 @@ class MOHNRegressor(
             subject: folds never part them, and each is left out with all of its group
             where the model is judged. Where a group has several samples, five more fits
             predict groups that they have not seen, by which intervals are scaled; a fit
-            takes about six times as long. None: only equal rows belong together.
+            takes about six times as long. Description lengths, p-values and standard
+            errors still count rows as independent: where columns hardly vary within
+            groups, fit the means of groups instead. None: only equal rows belong
+            together.
         **params : dict
             Passed to the splitter `cv`; needs metadata routing.
 
