@@ -20,6 +20,7 @@ from skmohn.model_selection._pair_tests import (
     corrected_t,
     friedman,
     nemenyi,
+    rounding_unit,
     signed_rank,
 )
 
@@ -230,10 +231,11 @@ class Comparison:
         # intervals are wider by the same rule, and so agree with the p-values.
         n_pairs = len(self.names) * (len(self.names) - 1) // 2
         level = 1.0 - (1.0 - self.confidence_level) / n_pairs
-        found = {}
+        found, unit = {}, rounding_unit(self.scores)
         for i, j in combinations(self._order, 2):
             if self._is_over_datasets:
                 differences = self.scores[:, i] - self.scores[:, j]
+                differences[np.abs(differences) <= unit] = 0.0
                 test = signed_rank(differences, level, self.rope, self._seed)
             else:
                 (result,) = self._results.values()

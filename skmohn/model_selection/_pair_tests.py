@@ -18,7 +18,7 @@ class SignedRankConstants:
     n_draws: int = tuned(50_000, "cost")
     # Weight of the prior observation, which is a difference of zero.
     prior_weight: float = tuned(0.5, "Benavoli (2017), section 4")
-    # Numbers that differ by less than this fraction of the largest are equal.
+    # Numbers that differ by less than this fraction of their median size are equal.
     rounding: float = tuned(1e-10, "rounding")
     # Entries of an array of draws at once.
     chunk_size: int = tuned(2_000_000, "cost")
@@ -82,9 +82,16 @@ def signed_rank(
     )
 
 
+def rounding_unit(values: NDArray[np.float64]) -> float:
+    """Size up to which differences of numbers are rounding errors."""
+    # A few numbers far out, such as R2 of fits that went wrong, do not matter.
+    sizes = np.abs(values[values != 0.0])
+    return _SIGNED_RANK.rounding * float(np.median(sizes)) if sizes.size else 0.0
+
+
 def _round(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Make numbers equal that differ by rounding, which would break ties."""
-    unit = _SIGNED_RANK.rounding * np.max(np.abs(values))
+    unit = rounding_unit(values)
     return np.rint(values / unit) * unit if unit else values
 
 
@@ -141,7 +148,7 @@ def _bayesian_signed_rank(
     values = np.append(0.0, differences)
     sums = values[:, None] + values
     # A mean at the edge of the region, but for rounding, is inside.
-    edge = 2.0 * rope + _SIGNED_RANK.rounding * np.max(np.abs(sums))
+    edge = 2.0 * (rope + rounding_unit(differences))
     is_worse, is_better = sums < -edge, sums > edge
     concentration = np.append(_SIGNED_RANK.prior_weight, np.ones(len(differences)))
     rng = np.random.default_rng(seed)

@@ -139,6 +139,33 @@ def test_rounding_breaks_no_ties():
     assert_array_equal(ranks, 1.5)
 
 
+def test_one_score_far_out_counts_by_its_rank():
+    """It hides no other differences, however far out it is."""
+    scores = np.random.default_rng(0).uniform(0.6, 0.9, (12, 3)) - [0.0, 0.4, 0.8]
+    scores[2] = 0.9, 0.7, 0.8  # where the third is not the worst
+
+    def test(worst):
+        scores[3, 1] = worst
+        found = Comparison.from_scores(dict(zip("ABC", scores.T, strict=True)))
+        columns = ("p_value", "prob_worse", "prob_equivalent", "prob_better")
+        cells = [[pair[name] for name in columns] for pair in found.pairs]
+        return found.mean_ranks, found.friedman_p_value, cells
+
+    for near, far in zip(test(-10.0), test(-1e13), strict=True):
+        assert_array_equal(near, far)
+
+
+def test_scores_that_differ_by_rounding_are_ties():
+    tenths = np.array([3, 3, 7, 9, 8, 6, 5]), np.array([3, 3, 7, 8, 7, 5, 5])
+    exact = {name: row / 10 for name, row in zip("AB", tenths, strict=True)}
+    rounded = {"A": exact["A"] + [4e-16, 0, 0, 1e-16, -1e-16, 0, 0], "B": exact["B"]}
+    (found,), (expected,) = (Comparison.from_scores(s).pairs for s in (rounded, exact))
+    assert found["p_value"] == expected["p_value"] == 0.25
+    # Three differences are 0.1, the edge of this region.
+    found = Comparison.from_scores(rounded, rope=0.1).pairs[0]
+    assert found["prob_equivalent"] == 1.0
+
+
 def test_intervals_of_few_data_sets_are_unbounded():
     found = signed_rank(np.full(5, 0.3), 0.95, 0.01, 0)
     assert (found.low, found.high) == (-np.inf, np.inf)
