@@ -1,7 +1,24 @@
 """Points of a black box and their values, as they came."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
+
+from skmohn._core._tuned import tuned
+
+
+@dataclass(frozen=True)
+class ArchiveConstants:
+    """Differences of values that are rounding errors."""
+
+    # Up to this fraction of the spread of the better half of the values.
+    rounding: float = tuned(1e-8, "rounding")
+    # Up to this fraction of the largest value: that of sums.
+    relative: float = tuned(1e-15, "rounding")
+
+
+_ARCHIVE = ArchiveConstants()
 
 
 class Archive:
@@ -78,3 +95,12 @@ class Archive:
         """Standard deviation of values of the same point; 0 where none was repeated."""
         freedom = np.sum(self.counts - 1)
         return float(np.sqrt(self.squares.sum() / freedom)) if freedom else 0.0
+
+    def rounding(self) -> float:
+        """Size up to which differences of values are rounding errors."""
+        # Of the distinct values the better half counts, so that penalties, which are
+        # far worse than all others, do not hide what these differ by.
+        distinct = np.unique(self.values)
+        spread = np.median(distinct) - distinct[0]
+        largest = np.max(np.abs(self.values))
+        return float(max(_ARCHIVE.rounding * spread, _ARCHIVE.relative * largest))

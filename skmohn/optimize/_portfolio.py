@@ -163,10 +163,8 @@ class Portfolio:
         if not isinstance(self.noise, str):
             return self.noise
         deviation = self.archive.deviation()
-        is_rounding = deviation and deviation <= SPARSE_SEARCH.rounding * np.ptp(
-            self.archive.values
-        )
-        return 0.0 if is_rounding else deviation
+        is_noise = deviation and deviation > self.archive.rounding()
+        return deviation if is_noise else 0.0
 
     def best(self) -> int | None:
         """Index of the best point so far; None where there is none."""
@@ -535,7 +533,7 @@ class Portfolio:
             return
         inputs = self.space.rows(state[None]).inputs
         wrong = abs(float(sparse_candidate.graph.predict(inputs)[0]) - value)
-        if wrong > SPARSE_SEARCH.rounding * np.ptp(self.archive.values):
+        if wrong > self.archive.rounding():
             self.sparse_candidate, self.is_verified = None, False
         elif np.array_equal(state, sparse_candidate.state):
             self.is_verified = True

@@ -45,9 +45,6 @@ class SparseSearchConstants:
     # What screening high orders may cost in a trial; no order may cost more than a
     # part.
     max_screening_work: float = tuned(1e8, "cost")
-    # Deviation from the prediction of an exact model that is rounding, in units of
-    # spread.
-    rounding: float = tuned(1e-8, "rounding")
 
 
 SPARSE_SEARCH = SparseSearchConstants()
@@ -207,7 +204,7 @@ class SparseModelSearch:
             return None
         X = self.space.rows(archive.states).inputs
         wrong = np.abs(self.interactions.predict(X) - archive.values)
-        if wrong.max() > SPARSE_SEARCH.rounding * np.ptp(archive.values):
+        if wrong.max() > archive.rounding():
             return None
         return self._search(self.interactions, True, archive, seed)
 

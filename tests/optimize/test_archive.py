@@ -52,6 +52,17 @@ def test_noise_is_pooled(archive):
     assert single.deviation() == 0.0
 
 
+def test_rounding_is_measured_by_the_better_half_of_the_values(archive):
+    # Distinct are 0, 3.4, 3.5 and 4.
+    assert archive.rounding() == pytest.approx(3.45e-8)
+    archive.add(np.array([1, 2]), 1e4, True, True)
+    archive.add(np.array([1, 3]), 1e6, True, True)
+    assert archive.rounding() == pytest.approx(3.75e-8)
+    # Larger values have no finer differences.
+    archive.add(np.array([1, 4]), 1e9, True, True)
+    assert archive.rounding() == pytest.approx(1e-6)
+
+
 def test_a_mean_counts_as_worse_by_its_standard_error(archive):
     # Infeasible points are in no order.
     assert_array_equal(archive.order(), [2, 1, 0])

@@ -222,6 +222,26 @@ def test_rounding_is_no_noise():
     assert result.nfev < 50
 
 
+@pytest.mark.parametrize("penalty", [1e10, 1e13])
+def test_penalties_hide_nothing(penalty):
+    """Neither what a model leaves of the other values, nor their noise."""
+    rng = np.random.default_rng(0)
+    pairs = rng.normal(size=(10, 10))
+
+    def f(x):
+        return penalty if x[0] else float(x @ pairs @ x)
+
+    optimizer = BlackBoxOptimizer(10, noise=0, random_state=0)
+    result = optimizer.run(f, 150)
+    assert (result.optimal, result.message) == (False, "stopped at n_evaluations")
+
+    def noisy(x):
+        return penalty if x[0] and x[1] else float(x.sum() + rng.normal())
+
+    result = minimize_black_box(noisy, 5, 80, random_state=0)
+    assert (result.optimal, result.nfev) == (False, 80)
+
+
 def test_batches_of_repeats_hold_no_point_twice():
     optimizer = BlackBoxOptimizer(3, noise=1.0, random_state=0)
     X = np.indices((2, 2, 2)).reshape(3, -1).T
