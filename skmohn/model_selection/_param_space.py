@@ -225,7 +225,8 @@ def _read_levels(name: str, distribution: Any) -> list[Any]:
         return np.unique(quantiles).tolist()
     low, high = (int(distribution.ppf(q)) for q in (1e-9, 1.0 - 1e-9))
     if high - low < n:
-        return list(range(low, high + 1))
+        integers = range(low, high + 1)
+        return [k for k in integers if distribution.pmf(k) > 0.0]
     return np.unique(quantiles.astype(int)).tolist()
 
 

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from scipy.stats import kstest, loguniform, randint, uniform
+from scipy.stats import kstest, loguniform, randint, rv_discrete, uniform
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_diabetes, load_wine
@@ -190,6 +190,9 @@ def test_distributions_are_tried_at_quantiles():
     assert all(type(value) is int for value in few.values + many.values)
     np.testing.assert_allclose(np.diff(np.log(x.values)), np.log(1e8) / 32)
     assert all(p.is_ordered for p in space.parameters)
+    # Integers between those that the distribution has are none of its values.
+    powers = rv_discrete(values=([2, 4, 16], [0.3, 0.4, 0.3]))
+    assert ParamSpace({"a": powers}, 0).parameters[0].values == [2, 4, 16]
     search = BlackBoxSearchCV(
         Scored(),
         {"c": uniform(0, 1), "a": randint(0, 4)},
