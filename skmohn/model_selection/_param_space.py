@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import ParameterGrid, ParameterSampler
 
+from skmohn._core._meanings import listed
 from skmohn._core._tuned import tuned
+from skmohn.optimize._space import VARIABLES
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,14 @@ class ParamSpace:
     @property
     def variables(self) -> Any:
         """Space of the optimizer: variables and their values, or a table of points."""
+        limit = VARIABLES.max_values
+        many = [p for p in self.parameters if len(p.values) > limit]
+        if many:
+            counts = listed([f"{len(p.values)} values of {p.name!r}" for p in many])
+            raise ValueError(
+                f"param_grid has {counts}, of which at most {limit} can be searched: "
+                "pass fewer, or a distribution such as scipy.stats.randint(1, 1000)"
+            )
         if self._rows is None:
             return {p.name: p.codes() for p in self.parameters}
         return np.array(list(self._rows), dtype=object)

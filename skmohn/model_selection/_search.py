@@ -72,9 +72,10 @@ class BlackBoxSearchCV(HTMLRepr, Versioned, BaseSearchCV, CallbackSupportMixin):
         Values of each parameter by its name, as a list or as a frozen distribution of
         :mod:`scipy.stats` such as ``randint(1, 100)``, ``uniform(0, 1)`` and
         ``loguniform(1e-3, 1e3)``, of which 32 quantiles are tried. Numbers are ordered,
-        so that neighbors are alike; lists with other values are categories. With a list
-        of dicts each setting has the parameters of one of them; if these are more than
-        4096 settings, so many are drawn.
+        so that neighbors are alike; lists with other values are categories. Unless all
+        settings are tried, a parameter may have 256 values. With a list of dicts each
+        setting has the parameters of one of them; if these are more than 4096 settings,
+        so many are drawn.
     n_evaluations : int, default=60
         Settings to try, at most. If there are no more, all are tried, in the order of
         GridSearchCV.

@@ -478,7 +478,7 @@ class VariableConstants:
     max_values: int = tuned(256, "cost")
 
 
-_VARIABLES = VariableConstants()
+VARIABLES = VariableConstants()
 
 
 class Variable(NamedTuple):
@@ -523,7 +523,7 @@ def _list_values(name: object, values: Any) -> list[Any]:
         low, high = map(int, values)
         if low > high:
             raise ValueError(f"space has {values!r} for {name!r}: low is above high")
-        values = range(low, min(high, low + _VARIABLES.max_values) + 1)
+        values = range(low, min(high, low + VARIABLES.max_values) + 1)
     elif isinstance(values, str) or not isinstance(values, Iterable):
         raise TypeError(
             f"space must have a list of values or a tuple (low, high) for {name!r}, "
@@ -548,10 +548,10 @@ def _read_variable(name: object, values: list[Any]) -> Variable:
                 f"space has values of {name!r} that are equal, {value!r} and "
                 f"{values[index[value]]!r}: keep one of them"
             )
-    if not 1 <= len(values) <= _VARIABLES.max_values:
+    if not 1 <= len(values) <= VARIABLES.max_values:
         raise ValueError(
-            f"space must have 1 to {_VARIABLES.max_values} values for {name!r}, got "
-            f"{'more' if len(values) > _VARIABLES.max_values else 'none'}"
+            f"space must have 1 to {VARIABLES.max_values} values for {name!r}, got "
+            f"{'more' if len(values) > VARIABLES.max_values else 'none'}"
         )
     return Variable(name, values, _is_increasing(values))
 

@@ -550,6 +550,11 @@ def test_a_fit_that_fails_leaves_the_former_one():
         ([{"a": [1]}, 3], TypeError, "dict"),
         ({"c": object.__new__(type("D", (), {"rvs": 1}))}, TypeError, "without ppf"),
         ({"c": uniform(0, -1)}, ValueError, "'c' whose quantiles"),
+        (
+            {"a": range(257), "b": [1], "c": range(300)},
+            ValueError,
+            "param_grid has 257 values of 'a', 300 values of 'c', of which at most 256",
+        ),
     ],
 )
 def test_what_is_no_grid_is_refused(grid, error, message):
