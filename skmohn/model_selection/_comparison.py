@@ -14,7 +14,8 @@ from skmohn._core._fitting import History
 from skmohn._core._html import format_summary
 from skmohn._core._optional import import_optional
 from skmohn._core._sklearn import Interval, validate_parameter_constraints
-from skmohn._core._validation import read_names, read_vector
+from skmohn._core._types import TableLike
+from skmohn._core._validation import read_names, read_vector, to_numpy
 from skmohn.model_selection._pair_tests import (
     PairTest,
     corrected_t,
@@ -133,7 +134,7 @@ class Comparison:
     @classmethod
     def from_scores(
         cls,
-        scores: Mapping[str, ArrayLike],
+        scores: Mapping[str, ArrayLike] | TableLike,
         *,
         datasets: Sequence[str] | None = None,
         rope: float = 0.01,
@@ -162,16 +163,18 @@ class Comparison:
         """
         given = {"rope": rope, "confidence_level": confidence_level}
         validate_parameter_constraints(CONSTRAINTS, given, caller_name="from_scores")
-        columns: Any = {name: scores[name] for name in scores}
+        table: Any = scores if isinstance(scores, Mapping) else to_numpy(scores)
+        # Data frames of polars have values to go through, not names.
+        columns: Any = {name: table[name] for name in getattr(table, "columns", table)}
         names = require_two(read_names(columns, "names of scores"), "scores")
-        table = [read_vector(column, f"scores of {n}") for n, column in columns.items()]
-        if len({len(column) for column in table}) > 1 or len(table[0]) < 2:
-            lengths = ", ".join(str(len(column)) for column in table)
+        read = [read_vector(column, f"scores of {n}") for n, column in columns.items()]
+        if len({len(column) for column in read}) > 1 or len(read[0]) < 2:
+            lengths = ", ".join(str(len(column)) for column in read)
             raise ValueError(
                 "scores must have a number of each estimator for each of the same data "
                 f"sets, of which there are at least two, got {lengths} numbers"
             )
-        n_datasets = len(table[0])
+        n_datasets = len(read[0])
         labels = [str(k) for k in range(n_datasets)] if datasets is None else datasets
         labels = read_names(labels, "datasets")
         if len(set(labels)) != n_datasets:
@@ -182,7 +185,7 @@ class Comparison:
         unknown = np.full(len(names), np.nan)
         results = {
             label: DataSetScores(row[None, :], np.nan, unknown, unknown, unknown)
-            for label, row in zip(labels, np.stack(table, axis=1), strict=True)
+            for label, row in zip(labels, np.stack(read, axis=1), strict=True)
         }
         return cls(names, results, rope, confidence_level, random_state)
 

@@ -260,6 +260,18 @@ def test_too_few_data_sets_are_noted():
     assert seven.pairs[0]["p_value"] <= 0.05
 
 
+@pytest.mark.parametrize(
+    ("library", "make"),
+    [("polars", "DataFrame"), ("pyarrow", "table"), ("pandas", "DataFrame")],
+)
+def test_scores_may_be_a_frame_of_any_library(library, make):
+    scores = {"a": [0.9, 0.8], "b": [0.5, 0.9]}
+    frame = getattr(pytest.importorskip(library), make)(scores)
+    found, expected = map(Comparison.from_scores, (frame, scores))
+    assert found.names == ["a", "b"]
+    assert found.pairs == expected.pairs
+
+
 def test_scores_may_be_a_frame():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"a": [0.9, 0.8], "b": [0.5, 0.9]}, index=["x", "y"])
