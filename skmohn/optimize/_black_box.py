@@ -268,7 +268,7 @@ class BlackBoxOptimizer:
         Parameters
         ----------
         X : list of dict, data frame or array-like of shape (n_points, n_variables)
-            The points.
+            The points. Numbers may differ from those of the space by rounding.
         y : array-like of shape (n_points,)
             Their values; NaN, or NA of pandas, for points that cannot be evaluated,
             which are not asked for again. For the surrogate they are as bad as the

@@ -40,7 +40,8 @@ class SpaceConstants:
     # Linear programs, each with costs of its own, until one ends where all predicates
     # hold.
     max_linear_programs: int = tuned(100, "cost")
-    # Slack of linear constraints, relative to what is summed up.
+    # Slack of linear constraints, relative to what is summed up, and of numbers, to the
+    # distance of the next one.
     slack: float = tuned(1e-9, "rounding")
 
 
@@ -199,6 +200,8 @@ class Space:
             if None in states and _is_missing(value):  # data frames have NaN for None
                 return states[None]
             variable = self.variables[i]
+            if (state := variable.rounded(value)) is not None:
+                return state
             raise ValueError(
                 f"{source} has {value!r} for the variable {variable.name!r}, which "
                 f"must be one of {in_short(variable.values)}"
@@ -493,6 +496,16 @@ class Variable(NamedTuple):
         """Whether its values are numbers that count as themselves in constraints."""
         may_be = self.is_ordered or len(self.values) == 2
         return may_be and all(map(_is_number, self.values))
+
+    def rounded(self, value: object) -> int | None:
+        """Index of the number that a value differs from by rounding, if any."""
+        # As 0.3 does from 0.1 + 0.2: by nothing beside the distance of the next number.
+        if len(self.values) < 2 or not all(map(_is_number, [value, *self.values])):
+            return None
+        distances = [abs(number - value) for number in self.values]
+        first, second = sorted(range(len(distances)), key=distances.__getitem__)[:2]
+        is_near = distances[first] < SPACE.slack * distances[second]
+        return first if is_near else None
 
     def columns(self) -> NDArray[np.float64]:
         """Values in linear constraints, shape (n_values, n_columns)."""

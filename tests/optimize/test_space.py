@@ -173,6 +173,26 @@ def test_points_of_another_space(points, words):
         Space(3).encode(points)
 
 
+@pytest.mark.parametrize(
+    "numbers", [np.linspace(0, 1, 11), np.logspace(-5, 5, 11), np.arange(-1, 1, 0.1)]
+)
+def test_numbers_that_differ_by_rounding_are_the_same(numbers):
+    """As written by hand, they are others than those of numpy."""
+    written = [round(number, 12) for number in numbers.tolist()]
+    assert written != numbers.tolist()
+    space = Space({"x": numbers, "y": ["a", "b"]}, fixed={"x": written[4]})
+    assert space.fixed == {0: 4}
+    states = space.encode([{"x": x, "y": "b"} for x in written])
+    assert_array_equal(states[:, 0], np.arange(len(numbers)))
+    for other in (written[4] + 1e-8 * (written[5] - written[4]), "0.3", 10**400, None):
+        with pytest.raises(ValueError, match="for the variable 'x'"):
+            space.encode([{"x": other, "y": "b"}])
+    # Integers have no rounding.
+    large = Space({"x": [2**60, 2**60 + 1000]})
+    with pytest.raises(ValueError, match="for the variable 'x'"):
+        large.encode([{"x": 2**60 + 1}])
+
+
 # --------------------------------------------------------------- constraints and fixed
 
 
