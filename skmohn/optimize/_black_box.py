@@ -253,8 +253,9 @@ class BlackBoxOptimizer:
     def pending_(self) -> list[dict[str, Any]]:
         """Points that were asked for and not told yet."""
         pending = self._portfolio.pending
-        states = np.array([np.frombuffer(key, dtype=np.int64) for key in pending])
-        points = self._space.decode(states.reshape(-1, self._space.n_variables))
+        states = [np.frombuffer(key, dtype=np.int64) for key in pending]
+        states = np.array(states, dtype=np.int64).reshape(-1, self._space.n_variables)
+        points = self._space.decode(states)
         return [
             {"point": point, "source": source}
             for point, (source, _) in zip(points, pending.values(), strict=True)

@@ -33,16 +33,26 @@ def test_sources_of_another_optimizer_count_for_their_fractions():
     assert next_source(X, y, [*["uniform"] * 70, *["surrogate"] * 10]) == "local_search"
 
 
-def test_what_is_asked_for_is_known_until_it_is_told():
-    optimizer = BlackBoxOptimizer({"a": (0, 9), "b": ["x", "y"]}, random_state=0)
-    assert optimizer.pending_ == []
+@pytest.mark.parametrize(
+    "space",
+    [{"a": (0, 9), "b": ["x", "y"]}, 5, np.eye(6), np.array([["a"], ["b"]] * 3)],
+)
+def test_what_is_asked_for_is_known_until_it_is_told(space):
+    optimizer = BlackBoxOptimizer(space, random_state=0)
+
+    def pending():
+        return [repr(record["point"]) for record in optimizer.pending_]
+
+    assert pending() == []
     points = optimizer.ask(3)
-    assert [record["point"] for record in optimizer.pending_] == points
+    assert pending() == list(map(repr, points))
     assert {record["source"] for record in optimizer.pending_} == {"uniform"}
     # Its own points have their own sources.
     optimizer.tell(points[:2], [0.0, 1.0], ["external", "local_search"])
     assert [record["source"] for record in optimizer.history_] == ["uniform"] * 2
-    assert [record["point"] for record in optimizer.pending_] == points[2:]
+    assert pending() == list(map(repr, points[2:]))
+    optimizer.tell(points[2:], np.zeros(len(points[2:])))
+    assert pending() == []
 
 
 @pytest.mark.parametrize("sources", [["uniform"], ["uniform", "other"], "uniform"])
