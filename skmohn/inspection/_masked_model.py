@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import is_classifier
 
+from skmohn._core._categories import as_table
 from skmohn._core._optional import import_optional
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
@@ -42,7 +43,7 @@ class Background:
             )
         self._table: Any = background
         if not self._is_frame:
-            self._table = np.asarray(to_numpy(background))
+            self._table = np.asarray(to_numpy(as_table(background)))
         if self._table.ndim != 2 or 0 in self._table.shape:
             raise ValueError(
                 "background must have at least one row and one column, got shape "
@@ -71,7 +72,7 @@ class Background:
             )
         # Numbers and text have only text in common, which numpy would make of both.
         if {self._table.dtype.kind, row.dtype.kind} & set("UOS"):
-            row = row.astype(object)
+            row = np.atleast_2d(np.asarray(to_numpy(x), dtype=object))
         return MaskedRow(list(np.concatenate([self._table, row]).T), None)
 
     def _append_to_frame(self, x: TableLike) -> list[Any]:

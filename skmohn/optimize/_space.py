@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from skmohn._core._categories import as_table
 from skmohn._core._meanings import listed
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
@@ -609,7 +610,7 @@ def read_table(
         names, columns = columns_of(space, "space")
     else:
         try:
-            table: Any = np.asarray(to_numpy(space))
+            table: Any = np.asarray(to_numpy(as_table(space)))
         except ValueError:  # rows of several lengths
             table = np.empty(0)
         if table.ndim != 2 or not table.size:

@@ -680,3 +680,18 @@ def test_backgrounds_that_no_row_can_be_put_into():
     named = pd.DataFrame(table, columns=list("aab"))
     with pytest.raises(ValueError, match="several columns named 'a': rename"):
         WalshExplainer(lambda X: X[:, 0], named)
+
+
+def test_numbers_beside_text_in_lists_stay_numbers():
+    """A model gets the row as it is, with no number as text."""
+    rows = [[1, "a"], [2, "b"], [3, "b"]]
+
+    def model(table):
+        assert {type(number) for number in table[:, 0]} == {int}
+        return (table[:, 0] + 2 * (table[:, 1] == "a")).astype(float)
+
+    for background in (rows, np.array(rows, dtype=object)):
+        explainer = WalshExplainer(model, background)
+        for x in ([5, "a"], (5, "a"), [[5, "a"]], np.array([5, "a"], dtype=object)):
+            values = explainer.explain(x).shapley_values()
+            assert_allclose(values, [3.0, 4 / 3])

@@ -116,6 +116,13 @@ def test_points_of_a_table_are_its_rows(table):
     assert_array_equal(space.decode(space.encode(table)), table)
 
 
+def test_numbers_beside_text_in_lists_stay_numbers():
+    space = Space([[1, "a"], [2.5, "b"]])
+    points = space.decode(space.listed).tolist()
+    assert points == [[1, "a"], [2.5, "b"]]
+    assert [variable.is_ordered for variable in space.variables] == [True, False]
+
+
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_points_of_a_frame_are_dicts(library):
     frame = library({"a": [1, 2, 1], "b": ["x", "y", "y"]})
