@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -172,7 +173,16 @@ def find_predict(model: Any, method: str) -> Callable[[TableLike], Any]:
         raise ValueError(
             f"response_method={method!r} is no method of {type(model).__name__}"
         )
-    return getattr(model, method)
+    predict = getattr(model, method)
+    if method == "decision_function" and len(getattr(model, "classes_", ())) == 2:
+        return partial(_decide_both, predict)
+    return predict
+
+
+def _decide_both(decide: Callable[[TableLike], Any], table: TableLike) -> NDArray:
+    """Decisions for each of two classes; scikit-learn's are for the second."""
+    response = np.asarray(decide(table))
+    return np.stack([-response, response], axis=1) if response.ndim == 1 else response
 
 
 def choose_class(

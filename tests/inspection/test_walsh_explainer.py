@@ -546,8 +546,10 @@ def test_classes_are_chosen():
     chosen = WalshExplainer(model, X[::10], class_of_interest=2).explain(X[0])
     assert chosen.full_value == pytest.approx(model.predict_proba(X[:1])[0, 2])
     two = SVC().fit(X[:100], y[:100])
-    found = WalshExplainer(two, X[:100:10]).explain(X[0])
-    assert found.full_value == pytest.approx(two.decision_function(X[:1])[0])
+    for label, sign in ((None, 1), (1, 1), (0, -1)):
+        explainer = WalshExplainer(two, X[:100:10], class_of_interest=label)
+        found = pickle.loads(pickle.dumps(explainer)).explain(X[0])
+        assert found.full_value == pytest.approx(sign * two.decision_function(X[:1])[0])
     second = LogisticRegression().fit(X[:100], y[:100])
     found = WalshExplainer(second, X[:100:10]).explain(X[0])
     assert found.full_value == pytest.approx(second.predict_proba(X[:1])[0, 1])
