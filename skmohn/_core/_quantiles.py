@@ -240,6 +240,14 @@ def ends_inside_fills(values: NDArray) -> tuple[NDArray, NDArray]:
     return low, high
 
 
+def pull_in_fills(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Replace fills of each column by the end of its other values."""
+    if values.dtype.kind != "f":
+        values = values.astype(np.float64)
+    ends = np.stack(ends_inside_fills(values))
+    return np.clip(values, *ends.astype(values.dtype))
+
+
 def inner_ends(values: NDArray[np.float64]) -> tuple[Any, Any]:
     """Second lowest and second highest known value of each column, inside of fills."""
     # NaN is unknown. Of up to three values the lowest and the highest, and NaN of none.

@@ -334,6 +334,7 @@ class BaseBLM(
         epochs: int | None,
         resume: bool,
     ) -> Trainer[DatasetProblem]:
+        samples = self._merged(samples)
         n_inputs, n_outputs = samples.X.shape[1], samples.targets.shape[1]
         sizes = n_inputs, *self._hidden_sizes(), n_outputs
         layout = Layout(sizes, bool(self.recurrent))
@@ -500,13 +501,17 @@ class BaseBLM(
             samples, validation_samples = hold_out(form, samples, fraction, seed)
         self._per_step = form.rows.per_step
         self._set_targets(form.targets)
-        # What lies far off is looked for among all rows: equal ones are no lone ones.
         if self.standardize:
-            samples = samples.pull_in(self._scales_targets)
+            samples = samples.pull_in_fills(self._scales_targets)
             if validation_samples is not None:
-                validation_samples = validation_samples.pull_in(self._scales_targets)
-        samples = samples.deduplicate() if self.decomposable else samples
+                validation_samples = validation_samples.pull_in_fills(
+                    self._scales_targets
+                )
         return samples, validation_samples
+
+    def _merged(self, samples: Samples) -> Samples:
+        """Merge equal samples, unless the loss is one of all outputs."""
+        return samples.deduplicate() if self.decomposable else samples
 
     def _set_targets(self, targets: Labels | RealTargets) -> None:
         """Remember how targets are encoded, and show what users may see of it."""
@@ -520,6 +525,9 @@ class BaseBLM(
         """Standardize with scikit-learn's scaler, if requested."""
         self.input_scaler_ = self.target_scaler_ = None
         if self.standardize:
+            # What lies far off is looked for among all rows: equal ones are no lone
+            # ones.
+            samples = self._merged(samples.pull_in(self._scales_targets))
             seen = samples.weights_of_inputs
             self.input_scaler_ = fitted_scaler(samples.X, "X", seen)
             if self._scales_targets:

@@ -19,7 +19,7 @@ from skmohn._core._bad_values import (
     warn_of_lone,
     warn_of_merged,
 )
-from skmohn._core._quantiles import mask_lone, mask_remote, pull_in
+from skmohn._core._quantiles import mask_lone, mask_remote, pull_in, pull_in_fills
 from skmohn._core._rows import order_of
 from skmohn._core._sklearn import check_sample_weight, safe_indexing
 from skmohn._core._text import refuse_text
@@ -242,12 +242,19 @@ class Samples(NamedTuple):
         return self._replace(X=X, weights=weights).drop_zero_weight()
 
     def pull_in(self, are_numbers: bool) -> Self:
-        """Samples whose inputs and targets no lone value far off extends."""
-        # Squares of it would be all that is learned. Weights of steps count no rows.
+        """Samples to learn scales from, which no lone value far off extends."""
+        # Weights of steps count no rows.
         weights = self.weights if self.lengths is None else None
         X, targets = pull_in(self.X, weights), self.targets
         if are_numbers:
             targets = pull_in(targets, weights)
+        return self._replace(X=X, targets=targets)
+
+    def pull_in_fills(self, are_numbers: bool) -> Self:
+        """Samples without fills, whose squares would be all that is learned."""
+        X, targets = pull_in_fills(self.X), self.targets
+        if are_numbers:
+            targets = pull_in_fills(targets)
         return self._replace(X=X, targets=targets)
 
     def deduplicate(self) -> Self:

@@ -24,7 +24,7 @@ from skmohn._core._bad_values import LEFT_OUT, check_labels, warn_of_lone
 from skmohn._core._categories import Categories, as_table
 from skmohn._core._fitting import History, all_or_nothing, table_is_read
 from skmohn._core._html import HTMLRepr
-from skmohn._core._quantiles import mask_lone, pull_in
+from skmohn._core._quantiles import mask_lone, pull_in, pull_in_fills
 from skmohn._core._scaling import fitted_scaler, restore_checked, standardize_checked
 from skmohn._core._sklearn import (
     CallbackSupportMixin,
@@ -291,8 +291,7 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
         scaler: Any = self.scaler_
         if not is_fit:
             return standardize_checked(scaler, numbers)[:, self._used]
-        # Nor may a lone number far off set the slope of a network.
-        columns = standardize_checked(scaler, pull_in(numbers))
+        columns = standardize_checked(scaler, pull_in_fills(numbers))
         if self.mlp is not None:
             # The user's network learns as it would by itself.
             return columns
@@ -612,10 +611,10 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
         y = column_or_1d(y, warn=True) if y.shape[1:] in ((), (1,)) else y
         if self.mlp is not None and self.mlp.loss == "poisson":
             return y
-        columns = pull_in(y.reshape(len(y), -1))
-        scaler: Any = fitted_scaler(columns, "y", weights)
+        columns = y.reshape(len(y), -1)
+        scaler: Any = fitted_scaler(pull_in(columns), "y", weights)
         self.target_scaler_ = scaler
-        return scaler.transform(columns).reshape(y.shape)
+        return scaler.transform(pull_in_fills(columns)).reshape(y.shape)
 
     def _from_network(self, predicted: NDArray) -> NDArray:
         if self.target_scaler_ is None:

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.neural_network import MLPRegressor
 
@@ -94,6 +94,34 @@ def test_networks_leave_lone_values_out(name, wild):
     assert_array_equal(found, expected)
     found = model.fit(X, with_wild(Y, wild)).predict(X)
     assert_array_equal(found, model.fit(X[OTHERS], Y[OTHERS]).predict(X))
+
+
+@pytest.mark.parametrize("name", ["blm", "energynet"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_networks_learn_the_largest_value_as_it_is(name):
+    """Farther from the others than these are apart, but not by three ranges."""
+    skewed = np.exp(2.0 * Y)
+    targets = with_wild(skewed, 3.0 * skewed[OTHERS].max())
+    model = REGRESSORS[name].fit(X, targets)
+    # With an intercept, least squares keep the mean.
+    assert_allclose(model.predict(X).mean(), targets.mean(), rtol=0.01)
+    # Nor is an input replaced, whose targets follow it.
+    column = with_wild(X[:, :1], 12.0)
+    found = REGRESSORS[name].fit(column, column[:, 0]).predict(column)
+    assert_allclose(found[7], 12.0, rtol=0.05)
+
+
+def test_losses_of_all_outputs_get_targets_as_they_are():
+    seen = []
+
+    def loss(y_true, outputs):
+        seen.append(np.ptp(y_true))
+        return np.mean((y_true - outputs) ** 2)
+
+    options = {"loss": loss, "decomposable": False, "max_flips": 10}
+    model = BLMRegressor((1,), **options).fit(X, with_wild(Y, 1e4))
+    expected = np.ptp(with_wild(Y, 1e4)) / model.target_scaler_.scale_
+    assert_allclose(seen, expected[0], rtol=1e-5)
 
 
 # The rule looks at the rates, before any distribution.
