@@ -344,8 +344,10 @@ class OutputLoss:
     def _call(self, outputs: NDArray[np.float64]) -> float:
         """Call the function; refuse one that takes no arrays, or returns no number."""
         is_first, self._is_first = self._is_first, False
+        # The function may change what it gets, such as sort it.
+        params = {name: values.copy() for name, values in self._params.items()}
         try:
-            found: Any = self._function(self._y, outputs, **self._params)
+            found: Any = self._function(self._y.copy(), outputs, **params)
         except (TypeError, ValueError) as error:
             if not is_first:
                 raise

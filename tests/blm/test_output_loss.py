@@ -141,6 +141,23 @@ def test_weights_of_samples_are_passed_where_they_differ():
     model.fit(X, y, np.full(len(y), 2.0))
 
 
+def test_a_loss_may_change_what_it_gets():
+    X, y = rare()
+
+    def changing(y_true, outputs, sample_weight):
+        found = f1_loss(y_true, outputs, sample_weight)
+        for array in (y_true, outputs, sample_weight):
+            array *= 0.0
+        return found
+
+    model = BLMClassifier((3,), loss=f1_loss, decomposable=False, **BRIEF)
+    model.fit(X, y, np.where(y == 1, 3.0, 1.0))
+    changed = clone(model).set_params(loss=changing)
+    changed.fit(X, y, np.where(y == 1, 3.0, 1.0))
+    assert np.array_equal(changed.codes_, model.codes_)
+    assert changed.loss_ == model.loss_
+
+
 def test_validation_samples_have_a_loss_of_their_own():
     X, y = rare()
     model = BLMClassifier((3,), loss=auc_loss, decomposable=False, **BRIEF)
