@@ -369,19 +369,21 @@ class OutputLoss:
 def _read_weights(
     function: Callable[..., float], sample_weight: NDArray[np.float32]
 ) -> dict[str, Any]:
-    """Weights of samples for a function, if they differ."""
-    if np.all(sample_weight == sample_weight[0]):
-        return {}
+    """Weights of samples for a function, if they differ or it requires them."""
+    are_even = np.all(sample_weight == sample_weight[0])
+    weights = {"sample_weight": sample_weight.astype(np.float64)}
     try:
-        parameters = inspect.signature(function).parameters
+        found = inspect.signature(function).parameters.get("sample_weight")
     except (TypeError, ValueError):  # some compiled functions have none to look at
-        parameters = {"sample_weight": None}
-    if "sample_weight" not in parameters:
+        return {} if are_even else weights
+    if are_even and (found is None or found.default is not found.empty):
+        return {}
+    if found is None:
         raise ValueError(
             "the weights of samples differ (sample_weight, class_weight): a loss of "
             "all outputs needs a parameter sample_weight then"
         )
-    return {"sample_weight": sample_weight.astype(np.float64)}
+    return weights
 
 
 @dataclass(frozen=True, kw_only=True)

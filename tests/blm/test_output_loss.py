@@ -141,6 +141,21 @@ def test_weights_of_samples_are_passed_where_they_differ():
     model.fit(X, y, np.full(len(y), 2.0))
 
 
+def test_equal_weights_are_passed_to_a_loss_that_requires_them():
+    X, y = rare()
+
+    def weighted(y_true, outputs, sample_weight):
+        return f1_loss(y_true, outputs, sample_weight)
+
+    model = BLMClassifier((3,), loss=f1_loss, decomposable=False, **BRIEF)
+    same = clone(model).set_params(loss=weighted)
+    expected, found = model.fit(X, y), same.fit(X, y)
+    assert np.array_equal(found.codes_, expected.codes_)
+    # Those of validation samples are equal in any case.
+    weights = np.where(y == 1, 3.0, 1.0)
+    clone(same).fit(X, y, weights, X_val=X, y_val=y)
+
+
 def test_a_loss_may_change_what_it_gets():
     X, y = rare()
 
