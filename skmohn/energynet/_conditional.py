@@ -25,6 +25,7 @@ from skmohn.energynet._missing import (
     MissingMask,
     MissingValueChains,
     enumerated_exponents,
+    have_few_completions,
     known_free_energies,
 )
 from skmohn.energynet._rbm import RBM, RBM_LIMITS, draw_visible, hidden_means, sides_of
@@ -197,11 +198,7 @@ def _means_of_missing(
         for part in _in_parts(len(known), 2**rbm.n_hidden):
             visible[part], hidden[part] = _listed(rbm, known[part], unknown[part])
         return visible, hidden
-    groups = sides_of(rbm)[0]
-    starts, log_sizes = groups.starts, np.log(groups.sizes + 1.0)
-    is_short = (
-        unknown[:, starts] @ log_sizes <= np.log(_CONDITIONAL.max_completions) + 1e-9
-    )
+    is_short = have_few_completions(rbm, unknown, _CONDITIONAL.max_completions)
     for row in np.flatnonzero(is_short):
         conditional = condition_on(rbm, known[row], unknown[row])
         visible[row, unknown[row]], hidden[row] = enumerate_means(conditional)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 
+from skmohn._core._rows import equal_slices
 from skmohn._core._tuned import tuned
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._annealing import AnnealingPath, anneal
@@ -215,8 +216,8 @@ def known_free_energies(
 ) -> NDArray[np.float64]:
     """Free energies of the known values of samples: missing ones are summed out."""
     # Minus the logarithm of the sum of exp(-free energy) over all completions: exact
-    # for up to 12 hidden units, else by annealed importance sampling, with as many
-    # chains for each sample.
+    # for up to 12 hidden units, and for no more completions than annealing would meet,
+    # else by annealed importance sampling, with as many chains for each sample.
     found = free_energies(rbm, V)
     if missing is None:
         return found
@@ -225,16 +226,48 @@ def known_free_energies(
     known = np.where(unknown, np.float32(0.0), V[rows])
     if rbm.n_hidden <= RBM_LIMITS.max_enumerated_units:
         found[rows] = -_listed(rbm, known, unknown)
-    else:
-        n_streams = 1 if common_random_numbers else len(rows)
-        streams = np.random.default_rng(seed).integers(0, 2**63, (n_streams, n_chains))
-        streams = np.repeat(streams, len(rows) // n_streams, axis=0).astype(np.uint64)
-        n_rows = max(MISSING.max_rows // n_chains, 1)
-        for first in range(0, len(rows), n_rows):
-            part = slice(first, first + n_rows)
-            of_part = known[part], unknown[part], streams[part]
-            found[rows[part]] = -_annealed(rbm, *of_part, n_temperatures)
+        return found
+    is_short = have_few_completions(rbm, unknown, n_chains * n_temperatures)
+    found[rows[is_short]] = -_completed(rbm, known[is_short], unknown[is_short])
+    n_streams = 1 if common_random_numbers else len(rows)
+    streams = np.random.default_rng(seed).integers(0, 2**63, (n_streams, n_chains))
+    streams = np.repeat(streams, len(rows) // n_streams, axis=0).astype(np.uint64)
+    long = np.flatnonzero(~is_short)
+    n_rows = max(MISSING.max_rows // n_chains, 1)
+    for first in range(0, len(long), n_rows):
+        part = long[first : first + n_rows]
+        of_part = known[part], unknown[part], streams[part]
+        found[rows[part]] = -_annealed(rbm, *of_part, n_temperatures)
     return found
+
+
+def have_few_completions(
+    rbm: RBM, unknown: NDArray[np.bool_], n_most: int
+) -> NDArray[np.bool_]:
+    """Mask of samples that could be completed in so many ways at most."""
+    groups = sides_of(rbm)[0]
+    log_sizes = np.log(groups.sizes + 1.0)
+    return unknown[:, groups.starts] @ log_sizes <= np.log(n_most) + 1e-9
+
+
+def _completed(
+    rbm: RBM, known: NDArray, unknown: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Logarithm of the sum over all completions of samples, which are few."""
+    groups, found = sides_of(rbm)[0], np.empty(len(known))
+    W = rbm.weights.astype(np.float64)
+    hidden = known @ W.T + rbm.hidden_bias
+    patterns, pattern_of = np.unique(unknown, axis=0, return_inverse=True)
+    for k, pattern in enumerate(patterns):
+        of_pattern = groups.within(pattern)
+        states = list_states(of_pattern, 0, of_pattern.n_states)
+        active, bias = states @ W[:, pattern].T, states @ rbm.visible_bias[pattern]
+        rows = np.flatnonzero(pattern_of == k)
+        for part in equal_slices(len(rows), max(MISSING.max_rows // len(states), 1)):
+            at = rows[part]
+            sums = np.logaddexp(0.0, hidden[at, None] + active).sum(axis=2)
+            found[at] = logsumexp(sums + bias, axis=1)
+    return found + known @ rbm.visible_bias.astype(np.float64)
 
 
 def _listed(

@@ -131,6 +131,13 @@ def test_bits_against_all_states(bits, sparsely):
     assert net.score(X) == pytest.approx(net.score_samples(X).mean())
 
 
+def test_few_completions_are_summed_up_beside_many_hidden_units(bits):
+    net = net_of(bits, 16)
+    X = with_holes(bits[:40])
+    _, _, log_likelihood = by_listing(net, X)
+    assert_allclose(net.score_samples(X), log_likelihood, atol=1e-4)
+
+
 def test_many_unknown_bits_against_all_states():
     """More completions than are listed, but few hidden units."""
     common = RNG.random((300, 1)) < 0.5

@@ -14,7 +14,7 @@ from skmohn import (
     EnergyNetTransformer,
     InfiniteRBMOptions,
 )
-from skmohn.energynet import RBM, exact_log_partition
+from skmohn.energynet import RBM, _missing, exact_log_partition
 from skmohn.energynet._groups import Groups
 from skmohn.energynet._groups import list_states as list_of
 from skmohn.energynet._growth import unit_values
@@ -53,6 +53,30 @@ def fitting(exact, V, missing):
     return [np.all((v == exact.V) | u, axis=1) for v, u in zip(V, unknown, strict=True)]
 
 
+@pytest.fixture
+def annealed_only(monkeypatch):
+    """Anneal where there are few completions, too."""
+
+    def none(rbm, unknown, n_most):
+        return np.zeros(len(unknown), bool)
+
+    monkeypatch.setattr(_missing, "have_few_completions", none)
+
+
+def test_few_completions_are_summed_up(exact):
+    V, missing = holes(20)
+    fits = fitting(exact, V, missing)
+    expected = [logsumexp(exact.log_likelihood[fit]) for fit in fits]
+    # All but those of which nothing is known: as many as one chain has temperatures.
+    is_short = np.sum(fits, axis=1) < MIXED.n_states
+    options = {"n_chains": 1, "n_temperatures": MIXED.n_states - 1}
+    found = -known_free_energies(exact.rbm, V, missing, 0, **options) - exact.log_z
+    assert_allclose(found[is_short], np.array(expected)[is_short], atol=1e-5)
+    errors = np.abs(found - expected)[~is_short]
+    assert np.all((errors > 1e-3) == (exact.rbm.n_hidden > 12))
+
+
+@pytest.mark.usefixtures("annealed_only")
 def test_missing_values_are_summed_out_of_free_energies(exact):
     V, missing = holes(20)
     log_p = exact.log_likelihood
@@ -74,6 +98,7 @@ def test_missing_values_are_summed_out_of_free_energies(exact):
     )
 
 
+@pytest.mark.usefixtures("annealed_only")
 def test_annealing_starts_near_the_means_given_what_is_known():
     """From hidden units of logit zero the errors are a quarter larger."""
     states = list_of(Groups.bits(8), 0, 2**8).astype(np.float32)
