@@ -582,6 +582,20 @@ def test_samples_have_the_distribution_of_the_model(widths):
     assert_array_equal(net.sample(5, random_state=3), net.sample(5, random_state=3))
 
 
+@pytest.mark.parametrize(("n_columns", "width"), [(20, 7), (10, 14)])
+def test_samples_are_of_distant_modes_as_often_as_the_model_has_them(n_columns, width):
+    """Where the states of the hidden or of the visible units are few."""
+    rng = np.random.default_rng(0)
+    is_rare = rng.random((800, 1)) < 0.1
+    X = (is_rare ^ (rng.random((800, n_columns)) < 0.02)).astype(float)
+    net = few(n_components=width, n_final_epochs="auto").fit(X)
+    (rbm,), V = net.layers_, all_states(n_columns)
+    p = np.exp(-rbm.free_energy(V) - exact_log_partition(rbm).value)
+    expected = p[V.mean(axis=1) > 0.5].sum()
+    found = np.mean(net.sample(4000, 100, random_state=0).mean(axis=1) > 0.5)
+    assert found == pytest.approx(expected, abs=0.03)
+
+
 def test_samples_of_thermometers_look_like_the_data():
     rng = np.random.default_rng(0)
     X = rng.normal(50, 5, (400, 1)) + rng.normal(size=(400, 3))
