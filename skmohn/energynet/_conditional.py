@@ -287,9 +287,8 @@ def sample_missing(
     flat = tables.reshape(-1, X.shape[1])
     missing = MissingMask.of(flat, coding.n_units)
     if missing is not None:
-        width = max(
-            rbm.n_visible, 2 ** min(rbm.n_hidden, RBM_LIMITS.max_enumerated_units)
-        )
+        is_listed = rbm.n_hidden <= RBM_LIMITS.max_enumerated_units
+        width = max(rbm.n_visible, 2**rbm.n_hidden if is_listed else 0)
         incomplete = missing.rows
         for part in _in_parts(len(incomplete), width):
             rows = incomplete[part]
@@ -337,9 +336,35 @@ def _draw_missing(
         V = np.empty_like(logits)
         draw_visible(logits, rbm.visible_bias, rbm.groups, streams, V)
         return V
-    chains = MissingValueChains(rbm, known, unknown, streams, 1)
-    chains.step(_CONDITIONAL.n_burn_in)
-    return chains.V
+    is_short = have_few_completions(rbm, unknown, _CONDITIONAL.max_completions)
+    V = known.copy()
+    V[is_short] = _draw_completions(rbm, known[is_short], unknown[is_short], rng)
+    if not is_short.all():
+        long = known[~is_short], unknown[~is_short], streams[~is_short]
+        chains = MissingValueChains(rbm, *long, 1)
+        chains.step(_CONDITIONAL.n_burn_in)
+        V[~is_short] = chains.V
+    return V
+
+
+def _draw_completions(
+    rbm: RBM, known: NDArray, unknown: NDArray[np.bool_], rng: np.random.Generator
+) -> NDArray:
+    """Visible units of samples with few completions, by the probabilities of these."""
+    # They are listed once for all draws of a sample.
+    V, table = known.copy(), np.hstack([known, unknown])
+    _, copy_of, counts = np.unique(
+        table, axis=0, return_inverse=True, return_counts=True
+    )
+    order = np.argsort(copy_of.ravel(), kind="stable")
+    for copies in np.split(order, np.cumsum(counts)[:-1]) if len(known) else ():
+        of_copies = unknown[copies[0]]
+        conditional = condition_on(rbm, known[copies[0]], of_copies)
+        groups = sides_of(conditional)[0]
+        states = list_states(groups, 0, groups.n_states)
+        p = softmax(-conditional.free_energy(states))
+        V[np.ix_(copies, of_copies)] = states[rng.choice(len(p), len(copies), p=p)]
+    return V
 
 
 def enumerate_completions(

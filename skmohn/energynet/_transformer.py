@@ -575,10 +575,11 @@ class EnergyNetTransformer(
         -------
         ndarray of shape (n_samples, n_features) or list of ndarray
             The completed samples, in the container set by ``set_output``; a list of
-            `n_draws` of them. What is unknown follows the first layer. Means are exact
-            if the hidden units, or the missing values, have at most 4096 states, else
-            averages over chains, and over 100 weighted draws of whitened columns; draws
-            of numbers are within their level. No number leaves the range that was seen
+            `n_draws` of them. What is unknown follows the first layer. Means, and the
+            probabilities of draws, are exact if the hidden units, or the missing
+            values, have at most 4096 states, else those of chains, and of weighted
+            draws, at least 100, of whitened columns; draws of numbers are within their
+            level. No number leaves the range that was seen
             in `fit`. Columns of booleans or integers are filled with such, and data
             frames keep the types of their columns.
         """

@@ -138,6 +138,18 @@ def test_few_completions_are_summed_up_beside_many_hidden_units(bits):
     assert_allclose(net.score_samples(X), log_likelihood, atol=1e-4)
 
 
+def test_draws_of_few_completions_are_as_frequent_as_these_are_likely():
+    """Chains meet the rarer of two modes that are far apart too often."""
+    rng = np.random.default_rng(0)
+    is_rare = rng.random((800, 1)) < 0.1
+    bits = (is_rare ^ (rng.random((800, 10)) < 0.02)).astype(float)
+    net = net_of(bits, 50, n_final_epochs="auto")
+    X = np.full((2, 10), NAN)
+    X[1, 0] = 1.0
+    drawn = np.mean(net.impute(X, n_draws=3000, random_state=0), axis=0)
+    assert_allclose(drawn, net.impute(X), atol=0.03)
+
+
 def test_many_unknown_bits_against_all_states():
     """More completions than are listed, but few hidden units."""
     common = RNG.random((300, 1)) < 0.5
