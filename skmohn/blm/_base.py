@@ -483,13 +483,10 @@ class BaseBLM(
         samples, validation_samples = samples.drop_zero_weight(), None
         if not samples.weights.any():
             raise ValueError("sample_weight is zero for every sample")
-        # A loss of all outputs gets the samples as they are.
-        if self.decomposable and self.standardize:
-            names = getattr(self, "feature_names_in_", range(samples.X.shape[1]))
-            columns = [f"column {name}" for name in names]
-            samples = samples.without_lone(self._scales_targets, columns)
+        samples = self._without_lone(samples)
         if is_pair_given(X_val, y_val):
             validation_samples, _ = read_samples(form, X_val, y_val)
+            validation_samples = self._without_lone(validation_samples)
             if not validation_samples.weights.any():
                 raise ValueError(
                     "class_weight is zero for all samples of X_val: pass samples of "
@@ -508,6 +505,14 @@ class BaseBLM(
                     self._scales_targets
                 )
         return samples, validation_samples
+
+    def _without_lone(self, samples: Samples) -> Samples:
+        """Leave out what is far off all others, unless the loss is of all outputs."""
+        if not (self.decomposable and self.standardize):
+            return samples
+        names = getattr(self, "feature_names_in_", range(samples.X.shape[1]))
+        columns = [f"column {name}" for name in names]
+        return samples.without_lone(self._scales_targets, columns)
 
     def _merged(self, samples: Samples) -> Samples:
         """Merge equal samples, unless the loss is one of all outputs."""

@@ -111,6 +111,16 @@ def test_networks_learn_the_largest_value_as_it_is(name):
     assert_allclose(found[7], 12.0, rtol=0.05)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_lone_targets_of_validation_samples_choose_no_weights():
+    model, wild = REGRESSORS["blm"], with_wild(Y, 1e6)
+    with pytest.warns(UserWarning, match=r"^y has 1e\+06, .* leaves these samples out"):
+        found = clone(model).fit(X, Y, X_val=X, y_val=wild)
+    expected = clone(model).fit(X, Y, X_val=X[OTHERS], y_val=Y[OTHERS])
+    assert_array_equal(found.codes_, expected.codes_)
+    assert found.loss_ == expected.loss_
+
+
 def test_losses_of_all_outputs_get_targets_as_they_are():
     seen = []
 
