@@ -7,15 +7,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 from sklearn.utils import check_scalar
 
 from skmohn._core._fitting import warn_caller
+from skmohn._core._rows import equal_slices
 from skmohn._core._sklearn import Interval, validate_params
 from skmohn._core._tuned import tuned
 from skmohn.energynet._annealing import AnnealingPath, anneal
 from skmohn.energynet._groups import Groups, list_states, log_state_sums, state_logits
-from skmohn.energynet._rbm import RBM, check_states, draw_stream, sides_of
+from skmohn.energynet._rbm import (
+    RBM,
+    RBM_LIMITS,
+    check_states,
+    draw_stream,
+    draw_visible,
+    sides_of,
+)
 from skmohn.energynet._training import data_logits
 
 
@@ -395,6 +403,35 @@ def is_enumerable(rbm: RBM) -> bool:
         min(n_visible, n_hidden) <= 2**PARTITION.max_enumerated_units
         and cost <= PARTITION.max_exact_cost
     )
+
+
+def draw_enumerated(
+    rbm: RBM, n_samples: int, random_state: np.random.RandomState
+) -> NDArray:
+    """Draw visible units of an RBM whose states are listed, (n_samples, n_visible)."""
+    # Chains do not meet modes that are far apart by their probabilities.
+    visible, hidden = sides_of(rbm)
+    is_hidden = hidden.n_states <= visible.n_states
+    side = hidden if is_hidden else visible
+    log_weights = []
+    for rows in equal_slices(side.n_states, RBM_LIMITS.max_rows):
+        states = list_states(side, rows.start, rows.stop).astype(np.float32)
+        log_weights.append(
+            rbm.log_hidden_marginal(states) if is_hidden else -rbm.free_energy(states)
+        )
+    p = softmax(np.concatenate(log_weights))
+    numbers, which = np.unique(
+        random_state.choice(len(p), n_samples, p=p), return_inverse=True
+    )
+    listed = [list_states(side, number, number + 1) for number in numbers.tolist()]
+    drawn = np.concatenate(listed).astype(np.float32)[which]
+    if not is_hidden:
+        return drawn
+    logits = drawn @ rbm.weights
+    V = np.empty_like(logits)
+    stream = draw_stream(random_state)
+    draw_visible(logits, rbm.visible_bias, rbm.groups, stream, V)
+    return V
 
 
 def converged_log_partition(

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import softmax
 from sklearn.utils import check_random_state, check_scalar
 
 from skmohn._core._tuned import tuned
@@ -320,30 +319,6 @@ def draw_hidden(rbm: RBM, n: int, rng: np.random.Generator) -> NDArray:
     cumulative = np.cumsum(np.exp(log_weight - log_weight.max()))
     position = (np.arange(n) + rng.random()) / n * cumulative[-1]
     return states[np.minimum(np.searchsorted(cumulative, position), len(states) - 1)]
-
-
-def draw_by_listing(
-    rbm: RBM, n_samples: int, random_state: np.random.RandomState
-) -> NDArray | None:
-    """Draw visible units from the states of one side; None where both have many."""
-    # Chains do not meet modes that are far apart by their probabilities.
-    visible, hidden = sides_of(rbm)
-    n_most = 2**RBM_LIMITS.max_enumerated_units
-    if hidden.n_states <= n_most:
-        states = hidden_states(rbm.n_hidden)
-        log_weight = log_hidden_marginals(rbm, states)
-    elif visible.n_states <= n_most:
-        states = list_states(visible, 0, visible.n_states).astype(np.float32)
-        log_weight = -free_energies(rbm, states)
-    else:
-        return None
-    drawn = states[random_state.choice(len(states), n_samples, p=softmax(log_weight))]
-    if hidden.n_states > n_most:
-        return drawn
-    logits = drawn @ rbm.weights
-    V, stream = np.empty_like(logits), draw_stream(random_state)
-    draw_visible(logits, rbm.visible_bias, rbm.groups, stream, V)
-    return V
 
 
 @cache

@@ -43,10 +43,12 @@ from skmohn.energynet._layout import Layout
 from skmohn.energynet._partition import (
     LogPartition,
     converged_log_partition,
+    draw_enumerated,
+    is_enumerable,
     warn_if_unreliable,
 )
 from skmohn.energynet._portfolio import LAYERS, DensityPortfolio
-from skmohn.energynet._rbm import RBM, draw_by_listing, draw_stream, draw_visible
+from skmohn.energynet._rbm import RBM, draw_stream, draw_visible
 from skmohn.energynet._scoring import Monitor, Scorer
 from skmohn.energynet._stack_trainer import (
     GIVEN_DEPTH,
@@ -666,8 +668,8 @@ class EnergyNetTransformer(
             Number of samples, each from its own chain.
         n_steps : int, default=1000
             Gibbs steps in the highest layer, starting from random bits. There are none
-            if its hidden or visible units have at most 4096 states, such as 12 hidden
-            units: these are drawn by their probabilities.
+            if its hidden or visible units are so few, about 16, that its log partition
+            function is exact: their states are drawn by their probabilities.
         random_state : int, RandomState instance or None, default=None
             Pass an int for reproducible samples.
 
@@ -683,8 +685,9 @@ class EnergyNetTransformer(
         check_scalar(n_steps, "n_steps", Integral, min_val=1)
         random_state = check_random_state(random_state)
         *lower, top = self.layers_
-        states = draw_by_listing(top, n_samples, random_state)
-        if states is None:
+        if is_enumerable(top):
+            states = draw_enumerated(top, n_samples, random_state)
+        else:
             states = top.sample(n_samples, n_steps, random_state=random_state)
         stream = draw_stream(random_state)
         for rbm in reversed(lower):

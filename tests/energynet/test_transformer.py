@@ -582,7 +582,7 @@ def test_samples_have_the_distribution_of_the_model(widths):
     assert_array_equal(net.sample(5, random_state=3), net.sample(5, random_state=3))
 
 
-@pytest.mark.parametrize(("n_columns", "width"), [(20, 7), (10, 14)])
+@pytest.mark.parametrize(("n_columns", "width"), [(20, 7), (20, 16), (10, 30)])
 def test_samples_are_of_distant_modes_as_often_as_the_model_has_them(n_columns, width):
     """Where the states of the hidden or of the visible units are few."""
     rng = np.random.default_rng(0)
