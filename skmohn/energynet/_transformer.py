@@ -235,8 +235,9 @@ class EnergyNetTransformer(
         Biases of their inputs.
     log_likelihood_ : list of float
         Mean log-likelihood of what is known of the training samples (at most 2000 of
-        them) under the stack up to each layer, in nats. Only after a fit that grew to
-        its end, as the next two.
+        them) under the stack up to each layer, in nats; with `whiten`, missing numbers
+        count as the values drawn for them. Only after a fit that grew to its end, as
+        the next two.
     complexity_ : list of float
         Cost of the stack up to each layer, in nats.
     description_length_ : list of float
