@@ -240,8 +240,13 @@ def ends_inside_fills(values: NDArray) -> tuple[NDArray, NDArray]:
     return low, high
 
 
-def pull_in_fills(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Replace fills of each column by the end of its other values."""
+def pull_in_fills(
+    values: NDArray[np.float64], weights: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Replace fills of each column, and of few rows what is far off, by its end."""
+    if len(values) < _QUANTILES.min_rows_lone:
+        # Of so few, none is left out as a lone one.
+        return pull_in(values, weights)
     if values.dtype.kind != "f":
         values = values.astype(np.float64)
     ends = np.stack(ends_inside_fills(values))

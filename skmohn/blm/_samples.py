@@ -1,7 +1,7 @@
 """Samples: tables and sequences read, checked, encoded and held out."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -243,18 +243,21 @@ class Samples(NamedTuple):
 
     def pull_in(self, are_numbers: bool) -> Self:
         """Samples to learn scales from, which no lone value far off extends."""
-        # Weights of steps count no rows.
-        weights = self.weights if self.lengths is None else None
-        X, targets = pull_in(self.X, weights), self.targets
-        if are_numbers:
-            targets = pull_in(targets, weights)
-        return self._replace(X=X, targets=targets)
+        return self._replaced(pull_in, are_numbers)
 
     def pull_in_fills(self, are_numbers: bool) -> Self:
         """Samples without fills, whose squares would be all that is learned."""
-        X, targets = pull_in_fills(self.X), self.targets
+        return self._replaced(pull_in_fills, are_numbers)
+
+    def _replaced(
+        self, pull: Callable[[NDArray, NDArray | None], NDArray], are_numbers: bool
+    ) -> Self:
+        """Samples with some inputs and, if they are numbers, targets replaced."""
+        # Weights of steps count no rows.
+        weights = self.weights if self.lengths is None else None
+        X, targets = pull(self.X, weights), self.targets
         if are_numbers:
-            targets = pull_in_fills(targets)
+            targets = pull(targets, weights)
         return self._replace(X=X, targets=targets)
 
     def deduplicate(self) -> Self:

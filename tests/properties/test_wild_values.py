@@ -111,6 +111,15 @@ def test_networks_learn_the_largest_value_as_it_is(name):
     assert_allclose(found[7], 12.0, rtol=0.05)
 
 
+@pytest.mark.parametrize("name", ["blm", "energynet"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_networks_of_few_rows_learn_no_wild_target(name):
+    """Of nine rows none is left out."""
+    few, y = X[:9], Y[:9]
+    found = REGRESSORS[name].fit(few, with_wild(y, 1e4)).predict(few)
+    assert np.ptp(found) < 3.0 * np.ptp(y)
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_lone_targets_of_validation_samples_choose_no_weights():
     model, wild = REGRESSORS["blm"], with_wild(Y, 1e6)
