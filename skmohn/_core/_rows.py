@@ -22,9 +22,20 @@ class BlockConstants:
 _BLOCKS = BlockConstants()
 
 
-def order_of(table: NDArray) -> NDArray[np.intp]:
+def order_of(table: NDArray, ties: NDArray | None = None) -> NDArray[np.intp]:
     """Order of rows by their bytes: the same of the same rows in another order."""
-    return np.argsort(_as_bytes(table), kind="stable")
+    # Those that are equal are in the order of `ties`.
+    rows = _as_bytes(table)
+    order = np.argsort(rows, kind="stable")
+    if ties is None:
+        return order
+    is_new = np.ones(len(order), dtype=bool)
+    # Some rows at a time: a copy of all may be large.
+    for part in row_slices(table.shape):
+        first, end = max(part.start, 1), part.stop
+        is_new[first:end] = rows[order[first:end]] != rows[order[first - 1 : end - 1]]
+    ranks = np.argsort(order_of(ties))
+    return order[np.lexsort([ranks[order], np.cumsum(is_new)])]
 
 
 def n_distinct_rows(table: NDArray) -> int:

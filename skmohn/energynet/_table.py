@@ -164,7 +164,7 @@ def encode(
     if missing is not None:
         # What could be there is in no order.
         units[missing.rows] = np.where(missing.unknown, _NO_STATE, units[missing.rows])
-    order = order_of(units)
+    order = order_of(units, values)
     _move_rows(units, order)
     missing = missing and missing.take(order)
     if missing is not None:
