@@ -146,7 +146,8 @@ def test_a_fit_reads_its_control(where):
     X, y = problem(estimator)
     is_controller = isinstance(estimator, skmohn.BLMController)
     given = (black_box,) if is_controller else (X, y)
-    use = "transform" if hasattr(estimator, "transform") else "predict"
+    uses = ("transform", "predict_proba", "predict")
+    use = next(name for name in uses if hasattr(estimator, name))
     models = [clone(estimator).set_params(random_state=0).fit(*given) for _ in range(2)]
     models += [clone(models[0]).set_params(**{name: value}).fit(*given)]
     answers = [np.asarray(getattr(m, use)(2 * X)) for m in models]

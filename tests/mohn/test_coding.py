@@ -114,7 +114,7 @@ def test_levels_of_numeric_columns():
     assert_array_equal(coding.usable, [0, 1, 2])
     categories = coding.encode(X).categories
     # The unknown one has the number after the last.
-    assert_array_equal(categories[:, 0], [0, 0, 1, 4, 1, 1, 2, 2, 2, 3, 3, 3])
+    assert_array_equal(categories[:, 0], [0, 0, 0, 4, 1, 1, 2, 2, 2, 3, 3, 3])
     assert_array_equal(categories[:, 1], [0, 1, 2] * 4)
     beyond = coding.encode(np.array([[-50.0, 0, 1], [99.0, 1, 4.99]])).categories
     assert_array_equal(beyond, [[0, 0], [3, 1]])
