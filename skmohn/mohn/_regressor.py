@@ -124,8 +124,8 @@ class MOHNRegressor(
 
         - ``"auto"``: pursuit and, unless that is exact, also ``"spike_slab"``, ridge
           regression by its evidence and ``"gp"``; keeps the one with the shortest
-          description, ridge regression among near ties, or a constant if nothing
-          is significant.
+          description, and ridge regression among near ties. If nothing is significant,
+          no term is listed, and predictions stay close to the mean.
         - ``"pursuit"``: sparse; propose, solve and prune, then screen higher orders.
         - ``"gp"``: Bayesian, with all :math:`2^n` weights, for noisy functions in
           which everything matters a little; `terms_` lists the significant ones.
