@@ -490,6 +490,11 @@ class Model(ABC):
         return not isinstance(self.transform, Unchanged)
 
     @property
+    def is_chosen(self) -> bool:
+        """Whether rows chose terms, or more than one variance of weights."""
+        return True
+
+    @property
     def is_bounded(self) -> bool:
         """Whether its mean is bounded beyond the training ranges."""
         return False
@@ -754,9 +759,7 @@ class Model(ABC):
             parts = members_of(unit[chosen[known]])
             squares = np.array([squares[part].mean() for part in parts])
             if n_own < TAILS.few_rows:
-                graph = getattr(self, "polynomial", None) if self.is_sparse else None
-                is_chosen = graph is None or len(graph.terms) > 0
-                found.append(tails_of_few(squares, n_own, is_chosen))
+                found.append(tails_of_few(squares, n_own, self.is_chosen))
             else:
                 is_expected = bool(has_groups or n_own < n_each.sum())
                 found.append(fit_level(squares, is_expected))

@@ -260,6 +260,15 @@ def test_few_rows_have_tails_of_their_own(n_rows, df):
     )
 
 
+def test_rows_choose_no_term_of_the_additive_model():
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (12, 6))
+    y = X[:, :3] @ [1.0, -0.7, 0.5] + 0.6 * rng.standard_normal(12)
+    model = MOHNRegressor(random_state=0).fit(X, y)
+    assert model.history_[-1]["chosen"] == "additive"
+    assert model.model_.residual_distribution.df == 11.0
+
+
 def test_copies_are_few_rows_and_repeats_are_many():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1.0, 1.0, (12, 2))

@@ -97,6 +97,11 @@ class SparseModel(Model):
     # The graph has all weights.
     is_sparse = True
 
+    @property
+    def is_chosen(self) -> bool:
+        """Whether the rows chose terms."""
+        return bool(len(self.polynomial.terms))
+
     @classmethod
     def point(cls, graph: WalshPolynomial) -> "SparseModel":
         """Model whose weights have unknown standard errors."""

@@ -136,6 +136,11 @@ class SpikeSlabModel(Model):
     is_sparse = False
 
     @property
+    def is_chosen(self) -> bool:
+        """Whether the rows chose terms: without a spike they are all there."""
+        return any(np.any(prior.inclusion < 1.0) for prior in self.priors)
+
+    @property
     def noise_variance(self) -> float:
         """Variance of the noise of the standardized target."""
         return self.posterior.noise
