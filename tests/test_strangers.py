@@ -25,6 +25,7 @@ from skmohn import (
     MOHNClassifier,
     MOHNRegressor,
 )
+from skmohn.optimize import maximize
 
 N = 32
 RNG = np.random.default_rng(0)
@@ -100,13 +101,52 @@ IDS = read(("id", [f"P{i:04d}" for i in range(N)]), ("dose", DOSE), ("other", OT
 
 @CATEGORICAL
 def test_ids(family):
-    """The id of a patient predicts nothing; it is to be left out."""
-    warned(family(), IDS, EFFECT, "column id ('P0000', ...)", "leave it out")
+    """The id of a patient predicts nothing: it is left out, whatever it is later."""
+    model = warned(family(), IDS, EFFECT, "column id ('P0000', ...)", "left out, since")
+    without = family().fit(IDS.drop(columns="id"), EFFECT)
+    expected = without.predict(IDS.drop(columns="id"))
+    for ids in (IDS["id"], "new", None, 7):
+        predicted = model.predict(IDS.assign(id=ids))
+        # A constant input of the final network changes what it starts from.
+        np.testing.assert_allclose(predicted, expected, rtol=1e-4)
     # As it may be meant, in a few rows by chance, and where ids repeat.
     few = IDS.iloc[:9].assign(id=list("abcdefghi"))
     mohn().fit(few, EFFECT[:9])
     mohn().fit(IDS.assign(id=[f"P{i // 6}" for i in range(N)]), EFFECT)
+    named = mohn().set_params(categorical_features=["id"]).fit(IDS, EFFECT)
+    assert len(named.categories_[0]) == N
+    # A few names occur twice.
+    ids = [f"P{i}" for i in range(20)]
+    with pytest.warns(UserWarning, match="left out"):
+        once = mohn().fit(IDS[:20].assign(id=ids[:1] + ids[:19]), EFFECT[:20])
+    twice = mohn().fit(IDS[:20].assign(id=ids[:2] + ids[:18]), EFFECT[:20])
+    assert (once.is_categorical_[0], twice.is_categorical_[0]) == (False, True)
+    assert mohn().fit(IDS.astype({"id": "category"}), EFFECT).is_categorical_[0]
     assert decided(IDS.drop(columns="id"), EFFECT, "dose").terms_
+
+
+def test_ids_are_written_as_they_were():
+    """Of ids nothing is drawn, best or imputed; those that were given stay."""
+    with pytest.warns(UserWarning, match="left out"):
+        model = MOHNRegressor(random_state=0).fit(IDS, EFFECT)
+    best = maximize(model, fixed={"id": "P0007", "other": 0.0})
+    assert np.isnan(best.x[0])
+    assert best.x[1] == 8
+    gaps = IDS.assign(id=IDS["id"].mask(np.arange(N) == 3), dose=DOSE.astype(float))
+    gaps.loc[5, "dose"] = np.nan
+    with pytest.warns(UserWarning, match="left out"):
+        imputer = EnergyNetImputer(LAYER).fit(gaps)
+    written = [imputer.transform(gaps)]
+    for container in ("pandas", "polars"):
+        written.append(imputer.set_output(transform=container).transform(gaps))
+    for table in written:
+        ids = np.asarray(table)[:, 0]
+        assert pd.isna(ids[3])
+        assert list(np.delete(ids, 3)) == list(IDS["id"].drop(3))
+        assert not pd.isna(np.asarray(table)[:, 1:].astype(float)).any()
+    net = imputer.transformer_
+    assert pd.isna(net.sample(2, random_state=0)[:, 0]).all()
+    assert np.isfinite(net.score_samples(gaps.assign(id="new"))).all()
 
 
 # ---------------------------------------------------------------------- dates
@@ -176,6 +216,20 @@ def test_numbers_with_units_are_warned_of(family):
         "makes numbers of it without 'g' and 'mg', all in one unit",
     ]
     warned(family(), table, EFFECT, *cures)
+    table = read(
+        ("rent", [f"{d}.000,5" for d in DOSE]),
+        ("people", [f"{d} 000" for d in DOSE]),
+        ("area", [f"{d}\u00a0000.5" for d in DOSE]),
+        ("loss", [f"\u2212{d}" for d in DOSE]),
+    )
+    cures = [
+        "pandas.read_csv(thousands='.', decimal=',')",
+        "column people ('1 000', ...) is text of numbers: pandas.to_numeric makes "
+        "numbers of it without ' '",
+        "without '\\xa0'",
+        "with '-' for '\u2212'",
+    ]
+    warned(family(), table, EFFECT, *cures)
 
 
 def test_numbers_with_units_are_refused_by_column():
@@ -199,6 +253,7 @@ def test_codes_are_no_numbers():
         "4x4 2x4 4x2 2x2",
         "12 7 3 1",
         "x y z -",
+        "1.0.3 10.2.1 3.11.2 3.9.10",
     ]
     columns = [(f"c{j}", np.array(t.split())[DOSE % 4]) for j, t in enumerate(codes)]
     table = read(*columns, dtype=str)
@@ -314,6 +369,18 @@ def test_ordered_categories(family):
 
 
 # ---------------------------------------------------------------------- constants
+
+
+def test_spellings_of_a_category():
+    """Forms are filled in by hand; alleles are not, and differ by case."""
+    words = np.array(["yes", "Yes ", "no", "No"])[DOSE % 4]
+    X = pd.DataFrame({"salt": words, "allele": np.array(["a", "A"])[DOSE % 2]})
+    alike = "column salt has 'No' and 'no', which differ in case or spaces alone"
+    with pytest.warns(UserWarning, match=re.escape(alike)) as record:
+        mohn().fit(X, EFFECT)
+    assert "allele" not in str(record[0].message)
+    clean = X.assign(salt=X["salt"].str.strip().str.lower())
+    assert len(mohn().fit(clean, EFFECT).categories_[0]) == 2
 
 
 def test_constant_and_empty_columns():

@@ -26,7 +26,13 @@ from skmohn._core._sklearn import (
     safe_indexing,
 )
 from skmohn._core._tables import ALL_NUMBERS, DTYPES, array_as_fitted, validate_table
-from skmohn._core._text import column_values, columns_of_text, refuse_text, warn_of_text
+from skmohn._core._text import (
+    column_values,
+    columns_of_ids,
+    columns_of_text,
+    refuse_text,
+    warn_of_text,
+)
 from skmohn._core._times import (
     column_types,
     columns_of_times,
@@ -75,6 +81,8 @@ class Categories:
     zones: dict[int, tzinfo] = field(default_factory=dict)
     # What has the parameter, for messages, unless it is the estimator itself.
     owner: str = ""
+    # Columns of text that are left out: constants to the estimator.
+    left_out: tuple[int, ...] = ()
 
     @classmethod
     def learn(
@@ -103,6 +111,11 @@ class Categories:
         zones = {j: z for j, z in zones.items() if isinstance(z, tzinfo)}
         return cls(encoders, handle_unknown, _find_kinds(X, columns), zones)
 
+    @property
+    def of_text(self) -> list[int]:
+        """Columns that may hold text: the categorical ones, and those left out."""
+        return sorted({*self.encoders, *self.left_out})
+
     def known(self) -> dict[int, NDArray]:
         """Known categories of each categorical column, as a dict of ndarrays."""
         return {j: self._known_of(j) for j in self.encoders}
@@ -115,9 +128,10 @@ class Categories:
         """Replace categories and times by numbers, NaN where unknown."""
         # A category that was not there in fit is refused, unless such ones are missing.
         n_features = len(names)
-        table = np.empty((X.shape[0], n_features))
-        times = [j for j in columns_of_times(X) if j not in self.encoders]
-        others = sorted({*range(n_features)}.difference(times, self.encoders))
+        table = np.zeros((X.shape[0], n_features))
+        of_text = self.of_text
+        times = [j for j in columns_of_times(X) if j not in of_text]
+        others = sorted({*range(n_features)}.difference(times, of_text))
         if others:
             numbers = safe_indexing(X, others, axis=1)
             with name_bad_values(numbers):
@@ -171,6 +185,7 @@ class Categories:
     def decode(self, table: NDArray[np.float64]) -> NDArray[np.object_]:
         """Write a table as the user does: the inverse of :meth:`encode`."""
         X = table.astype(object)
+        X[:, list(self.left_out)] = np.nan
         for j, categories in self.known().items():
             categories = [*categories.tolist(), np.nan]
             X[:, j] = [categories[-1 if n != n else int(n)] for n in table[:, j]]
@@ -197,10 +212,12 @@ class Categories:
     def has_objects(self) -> bool:
         """Whether there are categories or times, which no array of numbers can hold."""
         has_times = any(kind.endswith("64") for kind in self.kinds.values())
-        return bool(self.encoders) or has_times
+        return bool(self.of_text) or has_times
 
     def number(self, j: int, value: object) -> float:
         """Number of one value of a column; NaN if it has none."""
+        if j in self.left_out:
+            return 0.0
         if j in self.encoders:
             numbers = {c: float(k) for k, c in enumerate(self._known_of(j).tolist())}
             return numbers.get(value, np.nan) if isinstance(value, Hashable) else np.nan
@@ -229,7 +246,7 @@ def read_table(
     # `handle_unknown` are those of `like`, by default the estimator itself. Numbers
     # become floats, but for bytes and, with `keep_dtype`, all that are in one array.
     alone = isinstance(y, str) and y == "no_validation"
-    if not reset and alone and not read_plain and not estimator._categories.encoders:
+    if not reset and alone and not read_plain and not estimator._categories.of_text:
         dtypes = ALL_NUMBERS if keep_dtype else DTYPES
         if (known := array_as_fitted(estimator, X, dtypes)) is not None:
             return known
@@ -242,7 +259,7 @@ def read_table(
     if reset:
         columns = _choose_columns(estimator, known, like)
     else:
-        columns = list(estimator._categories.encoders)
+        columns = estimator._categories.of_text
         if not are_numbers:
             _refuse_other_text(estimator, X, known, columns)
     refuse_odd_tables(X)
@@ -261,11 +278,13 @@ def read_table(
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     names = column_names(estimator)
     if reset:
-        learned = Categories.learn(known, columns, names, like.handle_unknown)
-        owner = _owner(estimator, like)
-        estimator._categories = replace(learned, owner=owner)
+        owner, left_out = _owner(estimator, like), []
         if isinstance(like.categorical_features, str):
-            warn_of_text(known, columns, names, owner)
+            left_out = columns_of_ids(known, columns)
+            warn_of_text(known, columns, left_out, names, owner)
+        categorical = [j for j in columns if j not in left_out]
+        learned = Categories.learn(known, categorical, names, like.handle_unknown)
+        estimator._categories = replace(learned, owner=owner, left_out=tuple(left_out))
     table = estimator._categories.encode(known, names)
     if rows is not None:
         given, table = table, np.zeros((X.shape[0], len(names)))
@@ -282,7 +301,7 @@ def learn_kinds(
 ) -> None:
     """Remember which columns hold times, booleans or integers, of rows that count."""
     # Of a table with categories that is known.
-    if estimator._categories.encoders:
+    if estimator._categories.of_text:
         return
     X = as_table(to_numpy(X))
     rows = weighted_rows(X, weights)

@@ -26,10 +26,14 @@ _MAX_UNITS: Final = 3
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _GROUPED = r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?"
+_DAY = r"(?:0?[1-9]|[12]\d|3[01])"
 _MONTH = (
     r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
     r"(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?\.?"
 )
+# Between thousands: a space, two that do not break, and Switzerland's apostrophe.
+_SPACES = (" ", "\u00a0", "\u202f", "'")
+_MINUS = "\u2212"  # not the hyphen that numbers are read with
 # The column, in a cure.
 IT = "{it}"
 _TO_NUMBERS = "pandas.to_numeric makes numbers of {it}"
@@ -37,7 +41,11 @@ _TO_TIMES = "pandas.to_datetime makes times of {it}"
 # What text can be, with the cure: the first that all of it is.
 _KINDS = (
     # Days as numbers with marks between, and what may follow; months by their names.
-    (r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ].*)?", "dates", _TO_TIMES),
+    (
+        rf"(\d{{4}}([-/.]){_DAY}\2{_DAY}|{_DAY}([-/.]){_DAY}\3(\d\d){{1,2}})([T ].*)?",
+        "dates",
+        _TO_TIMES,
+    ),
     (r"\d{4}-(0[1-9]|1[0-2])", "dates", _TO_TIMES),
     (
         rf"(\w+,? )?(\d{{1,2}}[- ]{_MONTH}|{_MONTH}[- ]\d{{1,2}},?)[- ]\d{{2,4}}( .*)?",
@@ -59,6 +67,24 @@ _KINDS = (
         r"[-+]?\d+,\d+|[-+]?\d+",
         "numbers",
         "pandas.read_csv(decimal=',') makes numbers of {it}",
+    ),
+    (
+        r"[-+]?\d{1,3}(\.\d{3})+(,\d+)?|[-+]?\d+(,\d+)?",
+        "numbers",
+        "pandas.read_csv(thousands='.', decimal=',') makes numbers of {it}",
+    ),
+    *(
+        (
+            rf"[-+]?\d{{1,3}}({space}\d{{3}})+([.,]\d+)?|{_NUMBER}",
+            "numbers",
+            f"{_TO_NUMBERS} without {space!r}",
+        )
+        for space in _SPACES
+    ),
+    (
+        rf"{_MINUS}?{_NUMBER}",
+        "numbers",
+        f"{_TO_NUMBERS} with '-' for {_MINUS!r}",
     ),
 )
 # Of a number, what stands before it, if it is a currency, or behind it.

@@ -25,8 +25,10 @@ from skmohn._core._types import TableLike
 # Of pandas, polars and arrow, in small letters.
 _CATEGORY_TYPES = ("categor", "enum", "dictionary")
 _TEXT_TYPES = (*_CATEGORY_TYPES, "string", "large_string")
-# Warned of are categories that differ in all rows: in fewer they may by chance.
+# Left out is text that differs in so many rows, or more: in fewer it may by chance.
 _MIN_IDS: Final = 10
+# Of the rows; of names and remarks a few occur twice.
+_ID_FRACTION: Final = 0.95
 
 
 def columns_of_text(X: TableLike) -> list[int]:
@@ -65,20 +67,38 @@ def refuse_text(X: TableLike, categorical: Iterable[int], why: str) -> None:
         )
 
 
+def columns_of_ids(X: TableLike, columns: Sequence[int]) -> list[int]:
+    """Columns of text that differs in nearly all rows, as names and remarks do."""
+    # A type of categories is a wish.
+    types = column_types(X)
+    of_text = [
+        j for j in columns if not (types and types[j].startswith(_CATEGORY_TYPES))
+    ]
+    return [j for j in of_text if _holds_ids(column_values(X, j))]
+
+
+def _holds_ids(values: NDArray[np.object_]) -> bool:
+    texts = [value for value in values if not is_unknown(value)]
+    if not all(map(is_text, texts)):
+        return False
+    return len(set(texts)) >= max(_MIN_IDS, _ID_FRACTION * len(texts))
+
+
 def warn_of_text(
     X: TableLike,
     columns: Sequence[int],
+    left_out: Sequence[int],  # of the columns, those of ids
     names: Sequence[str],
     owner: str = "",  # of the parameter, see `Categories`
 ) -> None:
     """Warn of text whose meaning categories lose: dates, numbers, names of rows."""
     # The columns are those that are read as categories although none were declared.
-    types, found = column_types(X), []
+    types, read, ignored = column_types(X), [], []
     for j in columns:
         # A type of categories is a wish, but for the order that it may have.
         if types and types[j].startswith(_CATEGORY_TYPES):
             if _is_ordered(X, j):
-                found.append(
+                read.append(
                     f"column {names[j]} has ordered categories: their codes, such as "
                     "pandas' cat.codes, are numbers that keep the order"
                 )
@@ -86,26 +106,54 @@ def warn_of_text(
         values = column_values(X, j)
         known = [value for value in values if not is_unknown(value)]
         texts = sorted(set(filter(is_text, known)))
+        if known and all(map(is_text, known)) and j not in left_out:
+            read += [f"column {names[j]} has {alike}" for alike in _spellings(texts)]
         # Two categories have an order.
         if len(texts) < MIN_ORDERED or not all(map(is_text, known)):
             continue
         what, cure, example = read_meaning(texts)
+        found = ignored if j in left_out else read
         if what and cure:
             found.append(
                 f"column {names[j]} ({example!r}, ...) is text of {what}: "
                 + cure.replace(IT, "it")
             )
-        elif len(texts) == len(known) >= _MIN_IDS:
+        elif j in left_out:
             found.append(
-                f"column {names[j]} ({texts[0]!r}, ...) has another text in each row, "
-                "as names and remarks have, from which nothing follows for other rows: "
-                "leave it out"
+                f"column {names[j]} ({texts[0]!r}, ...) has another text in nearly "
+                "each row, as names and remarks have"
             )
-    if found:
-        warn_of_table(
-            f"{listed(found)}; it is read as categories, which have no order: name "
-            f"it in categorical_features{owner} where that is meant"
+    name_it = f"name it in categorical_features{owner}"
+    messages = []
+    if ignored:
+        messages.append(
+            f"{listed(ignored)}; it is left out, since nothing follows from texts that "
+            f"occur once: {name_it} to read it as categories"
         )
+    if read:
+        messages.append(
+            f"{listed(read)}; it is read as categories, which have no order: {name_it} "
+            "where that is meant"
+        )
+    if messages:
+        warn_of_table("; ".join(messages))
+
+
+def _spellings(texts: Sequence[str]) -> list[str]:
+    """Message on categories that are probably the same, if there are any."""
+    by_letters = {}
+    for text in texts:
+        # Single letters may differ by case, as alleles do.
+        word = " ".join(text.split())
+        by_letters.setdefault(word.lower() if len(word) > 1 else word, []).append(text)
+    alike = [group for group in by_letters.values() if len(group) > 1]
+    if not alike:
+        return []
+    *others, last = map(repr, alike[0])
+    return [
+        f"{', '.join(others)} and {last}, which differ in case or spaces alone: "
+        "str.strip and str.lower make one category of such"
+    ]
 
 
 def column_values(X: TableLike, j: int) -> NDArray[np.object_]:

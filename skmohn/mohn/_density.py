@@ -89,7 +89,8 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
         The probability is that of the level. Levels are categories.
     categorical_features : array-like or "from_dtype", default="from_dtype"
         Categorical columns: names, indices or a mask. "from_dtype" takes columns of
-        text and of categorical types.
+        text and of categorical types, but leaves out text that differs in ten rows and
+        95% of them or more, as ids do: :meth:`sample` has NaN there.
     random_state : int, RandomState instance or None, default=None
         Seed of annealed importance sampling, where states are too many to enumerate.
 

@@ -23,6 +23,7 @@ from skmohn._core._fitting import (
     warn_caller,
 )
 from skmohn._core._html import ComputedProperty
+from skmohn._core._long import say_when_long
 from skmohn._core._options import control_of
 from skmohn._core._sklearn import (
     CallbackSupportMixin,
@@ -190,7 +191,8 @@ class MOHNRegressor(
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
         Columns that hold categories: a mask, indices or names. "from_dtype" takes text
-        and categorical dtypes. Two categories become -1 and +1; only "gp" handles
+        and categorical dtypes, but leaves out text that differs in ten rows and 95% of
+        them or more, as ids do. Two categories become -1 and +1; only "gp" handles
         more, and "auto" then uses it.
     handle_unknown : {"error", "missing"}, default="error"
         Whether to reject a category not seen in `fit` or treat it as missing.
@@ -705,7 +707,8 @@ class MOHNRegressor(
         -------
         ndarray of shape (n_samples, n_quantiles) or (n_samples, n_targets, n_quantiles)
             Quantiles of a normal distribution or, if held-out samples show heavy tails,
-            of Student's t; of a transformed target in its own unit.
+            of Student's t; of a transformed target in its own unit. Of samples with
+            missing values, those of a mixture over the values that these may have.
 
         Raises
         ------
@@ -779,7 +782,9 @@ class MOHNRegressor(
         check_scalar(n_samples, "n_samples", Integral, min_val=1)
         rows = self._to_rows(read_table(self, X))
         clip = control_of(self, "gp_options").clip
-        return model.sample(rows, n_samples, check_random_state(random_state), clip)
+        rng = check_random_state(random_state)
+        with say_when_long("MOHNRegressor.sample_y", "fewer rows at a time take less"):
+            return model.sample(rows, n_samples, rng, clip)
 
     def weight_posterior(
         self, term: Any, target: int | str | None = None
@@ -1156,7 +1161,7 @@ class MOHNRegressor(
             "groups": read_groups(groups, table),
         }
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        given = X if self._categories.encoders else table, y, metadata
+        given = X if self._categories.of_text else table, y, metadata
         if copies is None:
             copies = join_copies(table, y, sample_weight, how["groups"], strategy)
         return Targets(table, y, copies, how), given

@@ -354,7 +354,7 @@ def _columns_of(model: Any, categories: Categories) -> Columns:
         np.where(coding.is_constant, coding.low, coding.high),
         coding.kind == NUMERIC,
         input_dtype(model),
-        categories if categories.encoders or categories.kinds else None,
+        categories if categories.of_text or categories.kinds else None,
         {
             j: alphabet.size
             for (j, *_), alphabet in zip(
