@@ -61,7 +61,10 @@ INNER_SUBPACKAGES = {
         *("_sparse", "_gp", "_spike_slab", "_models", "_missing_inputs"),
         *("_training_data", "_term_search", *_SHARED),
     },
-    "_glm_solve": {*("_sparse", "_models", "_training_data", "_term_search"), *_SHARED},
+    "_glm_solve": {
+        *("_sparse", "_models", "_missing_inputs", "_training_data", "_term_search"),
+        *_SHARED,
+    },
     "_export": {"_export", "_genotypes", *_SHARED},
     "_field": {"_field", *_SHARED},
     "_strategies": {

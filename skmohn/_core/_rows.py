@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ class BlockConstants:
 
 
 _BLOCKS = BlockConstants()
+# Rows of a block are a multiple of it where they are multiplied, so that tiles of
+# matrix products are filled as by all rows at once, and bits are the same.
+TILE: Final = 64
 
 
 def order_of(table: NDArray, ties: NDArray | None = None) -> NDArray[np.intp]:

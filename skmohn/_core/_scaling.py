@@ -1,11 +1,13 @@
 """Columns of mean 0 and variance 1, by scikit-learn's scaler."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
+from skmohn._core._settings import find_flags
 from skmohn._core._units import binary_units
 
 # Squares of smaller numbers are not normal numbers.
@@ -32,6 +34,26 @@ def fitted_scaler(
     scaler.mean_ *= unit
     scaler.scale_ *= unit
     scaler.var_ *= unit**2
+    return scaler
+
+
+def fitted_input_scaler(
+    values: NDArray[np.float64],
+    name: str,
+    weights: NDArray[np.float64] | None = None,
+    flags: Sequence[slice] | None = None,
+) -> StandardScaler:
+    """Learn the scales of inputs, to which flags are -1 and +1 less their mean."""
+    # Divided by their standard deviations, flags that are seldom on would be far out
+    # where they are. The parameters are those of :func:`fitted_scaler`; `flags` are
+    # blocks of columns, which may be probabilities; None finds those of two values.
+    scaler: Any = fitted_scaler(values, name, weights)
+    low, high = np.fmin.reduce(values), np.fmax.reduce(values)
+    is_flag = np.zeros(len(low), bool) if flags is not None else find_flags(values)
+    for block in flags or ():
+        is_flag[block] = low[block] < high[block]
+    scaler.scale_[is_flag] = (0.5 * high - 0.5 * low)[is_flag]
+    scaler.var_[is_flag] = scaler.scale_[is_flag] ** 2
     return scaler
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._quantiles import inner_ends
+from skmohn._core._rows import row_slices
 from skmohn._core._tuned import tuned
 from skmohn._core._units import power_of_two_scale
 
@@ -93,6 +94,19 @@ def find_settings(X: NDArray) -> dict[int, Settings]:
         if found is not None:
             settings[j] = found
     return settings
+
+
+def find_flags(X: NDArray) -> NDArray[np.bool_]:
+    """Mask of the columns whose numbers are two, but for rounding or jitter."""
+    low, high = np.fmin.reduce(X), np.fmax.reduce(X)
+    # Halves, since a range may be no float.
+    tolerance = 2.0 * _SETTINGS.jitter * (0.5 * high - 0.5 * low)
+    is_flag = low < high
+    for rows in row_slices(X.shape):
+        with np.errstate(over="ignore"):
+            apart = np.minimum(X[rows] - low, high - X[rows])
+        is_flag &= np.all(apart <= tolerance, axis=0)
+    return is_flag
 
 
 def _choose_values(

@@ -20,8 +20,12 @@ from sklearn.utils.validation import check_is_fitted
 from skmohn._core._fitting import FitLoop, warn_caller
 from skmohn._core._html import HTMLRepr
 from skmohn._core._options import Nested, control_of
-from skmohn._core._rows import row_slices
-from skmohn._core._scaling import fitted_scaler, standardize_checked
+from skmohn._core._rows import TILE, row_slices
+from skmohn._core._scaling import (
+    fitted_input_scaler,
+    fitted_scaler,
+    standardize_checked,
+)
 from skmohn._core._sklearn import (
     N_JOBS,
     CallbackSupportMixin,
@@ -85,16 +89,7 @@ class MoveConstants:
     n_per_weight: int = tuned(500, "cost")
 
 
-@dataclass(frozen=True)
-class OutputConstants:
-    """Outputs of networks for rows of a table."""
-
-    # Rows of a block are a multiple of it, so that tiles of matrix products are filled
-    # as by all rows at once.
-    n_rows_of_tiles: int = tuned(64, "rounding")
-
-
-_MOVES, _OUTPUTS = MoveConstants(), OutputConstants()
+_MOVES = MoveConstants()
 
 
 def _positive(kind: type) -> Interval:
@@ -534,7 +529,7 @@ class BaseBLM(
             # ones.
             samples = self._merged(samples.pull_in(self._scales_targets))
             seen = samples.weights_of_inputs
-            self.input_scaler_ = fitted_scaler(samples.X, "X", seen)
+            self.input_scaler_ = fitted_input_scaler(samples.X, "X", seen)
             if self._scales_targets:
                 weights = samples.weights
                 self.target_scaler_ = fitted_scaler(samples.targets, "y", weights)
@@ -563,7 +558,7 @@ class BaseBLM(
         # as large as they are.
         blocks = [slice(None)]
         if lengths is None:
-            blocks = row_slices(X.shape, _OUTPUTS.n_rows_of_tiles)
+            blocks = row_slices(X.shape, TILE)
         return np.concatenate([self._outputs_of(X[rows], lengths) for rows in blocks])
 
     def _outputs_of(self, X: NDArray, lengths: Any) -> NDArray[np.float64]:
@@ -641,8 +636,9 @@ class BaseBLM(
         -----
         UserWarning
             If `single` moves a mean by over a thousandth of a standard deviation, as
-            that of seconds since 1970, and if columns hold times, whose zones are not
-            stored.
+            that of seconds since 1970, if columns hold times, whose zones are not
+            stored, and if the model averages an `ensemble`, whose other networks are
+            not.
         """
         check_is_fitted(self)
         return write_network(self, names, single)

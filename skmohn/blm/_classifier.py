@@ -104,7 +104,8 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         the square root of the number of samples, 1000 at most, times the effective rank
         of the inputs; for sequences it is 3. A fit that goes on keeps it.
     standardize : bool, default=True
-        Whether to standardize the inputs. The few values far off all others of an input
+        Whether to standardize the inputs; those of two values, such as one-hot columns,
+        become -1 and +1 less their mean. The few values far off all others of an input
         (at each end up to one in 50 samples, or one in ten where they are off by a
         hundred ranges of the others, which warns; at most five) then count as its
         median in `fit`, unless the loss is one of all outputs.

@@ -12,7 +12,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._quantiles import pull_in
-from skmohn._core._scaling import fitted_scaler, plain_scaler
+from skmohn._core._scaling import (
+    fitted_input_scaler,
+    fitted_scaler,
+    plain_scaler,
+)
 from skmohn._core._sklearn import check_parameters, complete_mlp
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
@@ -223,7 +227,7 @@ def round_mlp(
     if model.standardize:
         outputs = np.reshape(answers, (len(X), -1))
         scalers = (
-            fitted_scaler(pull_in(X), "X"),
+            fitted_input_scaler(pull_in(X), "X"),
             fitted_scaler(pull_in(outputs), "y") if model._scales_targets else None,
         )
     coefs, intercepts = _unscaled(mlp, *scalers)

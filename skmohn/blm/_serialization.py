@@ -301,6 +301,17 @@ def _require_storable(
 # ------------------------------------------------------- classifiers and regressors
 
 
+def _warn_of_ensemble(model: Any) -> None:
+    """Warn that what comes back predicts other values than a mean of networks."""
+    n_networks = len(model.members_)
+    if n_networks > 1:
+        warn_caller(
+            f"the model averages {n_networks} networks, of which to_packed stores the "
+            "best alone, so that from_packed predicts other values: fit with "
+            "ensemble=1, or save the model by pickle, joblib or skops"
+        )
+
+
 def _warn_of_zones(model: Any) -> None:
     """Warn of columns of times: bytes have no room for their zones."""
     zones = getattr(model, "_time_zones", {})
@@ -323,6 +334,7 @@ def write_network(
 ) -> bytes:
     """Serialize a fitted classifier or regressor."""
     made_with, header = model._made_with, model._targets.to_plain()
+    _warn_of_ensemble(model)
     _warn_of_zones(model)
     columns: NDArray = getattr(model, "feature_names_in_", np.array([]))
     columns = columns[: None if names else 0]

@@ -467,6 +467,14 @@ class UnitCoding:
                 blocks.append(X[:, [j]])
         return np.hstack(blocks)
 
+    def indicators(self) -> list[slice]:
+        """Columns of :meth:`numbers` that are the categories of one column, each."""
+        is_category = self.kind == CATEGORY
+        counts = np.where(is_category, [len(levels) for levels in self.levels], 1)
+        ends = np.cumsum(counts)
+        starts = ends - counts
+        return list(map(slice, starts[is_category], ends[is_category]))
+
     def _inverse(self, X: NDArray) -> NDArray[np.float64]:
         return X if self.whitening is None else self.whitening.inverse(X)
 

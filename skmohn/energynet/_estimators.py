@@ -1,6 +1,7 @@
 """EnergyNetClassifier and EnergyNetRegressor: scikit-learn's MLP on what was found."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Final, Self
@@ -25,7 +26,13 @@ from skmohn._core._categories import Categories, as_table
 from skmohn._core._fitting import History, all_or_nothing, table_is_read
 from skmohn._core._html import HTMLRepr
 from skmohn._core._quantiles import mask_lone, pull_in, pull_in_fills
-from skmohn._core._scaling import fitted_scaler, restore_checked, standardize_checked
+from skmohn._core._rows import join_blocks
+from skmohn._core._scaling import (
+    fitted_input_scaler,
+    fitted_scaler,
+    restore_checked,
+    standardize_checked,
+)
 from skmohn._core._sklearn import (
     CallbackSupportMixin,
     StrOptions,
@@ -41,6 +48,7 @@ from skmohn._core._validation import to_numpy
 from skmohn._core._versions import Versioned
 from skmohn.energynet._coding import MINMAX
 from skmohn.energynet._conditional import expect_missing
+from skmohn.energynet._features import batches
 from skmohn.energynet._mlp import Stages, candidates, choose, folds_of
 from skmohn.energynet._stack_trainer import widths_of
 from skmohn.energynet._table import Encoded, Table, read_columns, read_weights
@@ -172,7 +180,7 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
         self, X: NDArray, given: TableLike, kept: NDArray | slice
     ) -> TableLike:
         """Inputs of the layers: the categories themselves, not their numbers."""
-        if not self._categories.encoders:
+        if not self._categories.of_text:
             return X[kept]
         return safe_indexing(as_table(to_numpy(given)), np.arange(len(X))[kept])
 
@@ -206,7 +214,8 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
         if self.init == "generative" and self.mlp is not None:
             return
         numbers = self._table(X)[1]
-        self.scaler_ = fitted_scaler(pull_in(numbers), "X", weights)
+        flags = self.transformer_.coding_.indicators()
+        self.scaler_ = fitted_input_scaler(pull_in(numbers), "X", weights, flags)
         if self.mlp is None:
             self._used = np.flatnonzero(np.any(numbers != numbers[0], axis=0))
 
@@ -224,7 +233,7 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
             Class labels or label indicators; numbers for the regressor.
         """
         check_is_fitted(self)
-        return self._from_network(self.mlp_.predict(self._seen(X)))
+        return self._from_network(self._ask(self.mlp_.predict, X))
 
     def _check_targets(self, y: NDArray) -> None:
         """Refuse targets of the wrong kind before the layers take their time."""
@@ -279,9 +288,16 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
                 part.set_params(random_state=random_state.randint(2**31 - 1))
         return parts
 
-    def _seen(self, X: TableLike) -> NDArray:
-        """Inputs of the chosen network for the user's samples."""
-        return self._inputs(self._read_table(X), bool(self.mlp_.hidden_layer_sizes))
+    def _ask(self, network: Callable[[NDArray], NDArray], X: TableLike) -> NDArray:
+        """What the network makes of the user's samples, some of them at a time."""
+        numbers = self._read_table(X, keep_dtype=True)
+        table = Table(numbers, None, self._categories)
+        has_layers = bool(self.mlp_.hidden_layer_sizes)
+        parts = (
+            network(self._inputs(table.take(rows).values, has_layers))
+            for rows in batches(table)
+        )
+        return join_blocks(parts, len(table))
 
     def _inputs(self, X: NDArray, has_layers: bool, is_fit: bool = False) -> NDArray:
         """Inputs of a network with or without hidden layers."""
@@ -395,6 +411,7 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
         Empty for a given `mlp`. ``candidates_.to_frame()`` makes a DataFrame.
     scaler_ : StandardScaler or None
         Scaler of the columns; None for a given `mlp` with ``init="generative"``.
+        Categories become -1 and +1 less their mean.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -477,7 +494,7 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
         """
         check_is_fitted(self)
         network: Any = self.mlp_
-        return network.predict_proba(self._seen(X))
+        return self._ask(network.predict_proba, X)
 
     def predict_log_proba(self, X: TableLike) -> NDArray:
         """Predict log probabilities of the classes.
@@ -545,6 +562,7 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
         Empty for a given `mlp`. ``candidates_.to_frame()`` makes a DataFrame.
     scaler_ : StandardScaler or None
         Scaler of the columns; None for a given `mlp` with ``init="generative"``.
+        Categories become -1 and +1 less their mean.
     target_scaler_ : StandardScaler or None
         Scaler of the targets; None for an `mlp` with ``loss="poisson"``, whose targets
         are counts.

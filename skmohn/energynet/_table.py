@@ -5,7 +5,7 @@
 # from their units: a fit depends on which rows there are and how often, and not on
 # their order, nor on whether a row is repeated or has an integer as its weight.
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -22,11 +22,13 @@ from skmohn._core._categories import (
     learn_kinds,
     read_table,
 )
+from skmohn._core._meanings import is_unknown
 from skmohn._core._names import input_names, unique_names
 from skmohn._core._quantiles import mask_lone, mask_remote
 from skmohn._core._rows import equal_slices, order_of
 from skmohn._core._sklearn import check_sample_weight, container_adapter, safe_indexing
 from skmohn._core._tables import ALL_NUMBERS, array_as_fitted
+from skmohn._core._text import column_values
 from skmohn._core._times import column_types, validate_columns
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
@@ -94,7 +96,7 @@ class Table:
     def mark_lone(self) -> "Table":
         """Take the few numbers that are far off all others of a column for missing."""
         is_lone = mask_lone(self.values)
-        is_lone[:, list(self.categories.encoders)] = False
+        is_lone[:, self.categories.of_text] = False
         if not is_lone.any():
             return self
         names = self.names if self.names is not None else range(is_lone.shape[1])
@@ -105,7 +107,7 @@ class Table:
 
     def round(self) -> "Table":
         """Make numbers equal that differ by rounding or jitter, and so their rows."""
-        values = with_settings(self.values, self.categories.encoders)
+        values = with_settings(self.values, self.categories.of_text)
         return self if values is self.values else replace(self, values=values)
 
     def drop_unknown(self, n_needed: int) -> "Table":
@@ -228,7 +230,7 @@ def read_columns(
     # order of rows: sums in another order differ in the last digits, and a fit would
     # differ with them.
     dtype = ALL_NUMBERS if keep_dtype else _PRECISIONS
-    if not reset and allow_missing and not estimator._categories.encoders:
+    if not reset and allow_missing and not estimator._categories.of_text:
         known = array_as_fitted(estimator, X, dtype)
         if known is not None:
             return np.ascontiguousarray(known)
@@ -267,7 +269,7 @@ def _read_plain(estimator: Any, X: TableLike, reset: bool, dtype: list) -> NDArr
 def _refuse_missing(X: NDArray, categories: Categories) -> None:
     """Refuse unknown numbers."""
     numbers = np.ones(X.shape[1], bool)
-    numbers[list(categories.encoders)] = False
+    numbers[categories.of_text] = False
     # The least is NaN where any value is.
     if np.isnan(np.min(X if numbers.all() else X[:, numbers], initial=0.0)):
         raise ValueError(
@@ -305,6 +307,8 @@ def write_completed(
     # What is between two integers, or False and True, has not the column's type.
     values = np.where(np.isnan(table.values) & is_integer, np.rint(values), values)
     values = as_written(in_precision(values, table), categories, given)
+    for j in categories.left_out:
+        values[:, j] = column_values(given, j)
     return in_container(values, estimator, given, input_names(estimator))
 
 
@@ -351,16 +355,19 @@ def in_container(
             X = categories.decode(X)
         # Each column has a type of its own.
         columns = [np.array(column.tolist()).reshape(-1, 1) for column in X.T]
+        for j in categories.left_out:
+            texts = [None if is_unknown(text) else text for text in X[:, j]]
+            columns[j] = np.array(texts, dtype=object).reshape(-1, 1)
         frame = container.hstack(
             [
                 container.create_container(column, given, [name])
                 for name, column in zip(names, columns, strict=True)
             ]
         )
-    return _with_types(frame, given, categories.encoders)
+    return _with_types(frame, given, categories)
 
 
-def _with_types(frame: Any, given: TableLike, categorical: Container[int]) -> Any:
+def _with_types(frame: Any, given: TableLike, categories: Categories) -> Any:
     """Restore the types of the original columns in a completed frame."""
     # Known values come from there, too: times and large integers have digits that
     # floats do not.
@@ -371,7 +378,9 @@ def _with_types(frame: Any, given: TableLike, categorical: Container[int]) -> An
     columns = []
     for j in range(given.shape[1]):
         filled, origin = (safe_indexing(table, j, axis=1) for table in (frame, given))
-        columns.append(convert(filled, origin, j in categorical))
+        if j not in categories.left_out:
+            origin = convert(filled, origin, j in categories.encoders)
+        columns.append(origin)
     frame = frame.copy() if is_pandas else frame.clone()
     for j, column in enumerate(columns):
         if is_pandas:

@@ -143,8 +143,9 @@ class EnergyNetTransformer(
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
         Columns that hold categories: a mask, indices or names. "from_dtype" takes text
-        and categorical dtypes. A column of categories is one visible variable, whatever
-        `coding` is.
+        and categorical dtypes, but leaves out text that differs in ten rows and 95% of
+        them or more, as ids do: :meth:`impute` keeps it, :meth:`sample` has NaN there.
+        A column of categories is one visible variable, whatever `coding` is.
     handle_unknown : {"error", "missing"}, default="error"
         Whether to reject a category not seen in `fit` or treat it as missing; in
         :meth:`score_samples` it is then less likely than all that were.

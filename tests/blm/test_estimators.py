@@ -1127,6 +1127,15 @@ def test_packed_network_comes_back(task, n_bits, standardize):
         assert_array_equal(back.predict_proba(X), model.predict_proba(X))
 
 
+def test_packing_the_best_of_several_networks_warns():
+    model = fitted("one", n_restarts=3, ensemble=3)
+    with pytest.warns(UserWarning, match="averages 3 networks, .* stores the best"):
+        packed = model.to_packed()
+    back = BLMRegressor.from_packed(packed)
+    assert_array_equal(back.codes_, model.codes_)
+    assert np.any(back.predict(X) != model.predict(X))
+
+
 def test_packed_network_that_ends_early_is_refused():
     packed = fitted("two").to_packed()
     # Within the sizes, the ranges, and the weights, which come last.

@@ -7,7 +7,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skmohn import BLMRegressor, EnergyNetTransformer
-from skmohn._core._scaling import fitted_scaler, restore_checked, standardize_checked
+from skmohn._core._scaling import (
+    fitted_input_scaler,
+    fitted_scaler,
+    restore_checked,
+    standardize_checked,
+)
 
 
 # Older versions of the scaler round to single precision once, not twice.
@@ -24,6 +29,35 @@ def test_numbers_are_those_of_the_scaler(dtype, error):
     expected = scaler.inverse_transform(found)
     assert back.dtype == dtype
     np.testing.assert_allclose(back, expected, rtol=error, atol=error)
+
+
+def test_flags_are_minus_one_and_one_less_their_mean():
+    rng = np.random.default_rng(0)
+    rare, number = (rng.random(200) < 0.03).astype(float), rng.normal(size=200)
+    X = np.column_stack([rare, 7.0 - 3.0 * rare, number, np.full(200, 2.0)])
+    scaler = fitted_input_scaler(X, "X")
+    signs = 2.0 * rare - 1.0
+    found = scaler.transform(X)
+    assert_allclose(found[:, 0], signs - signs.mean())
+    assert_allclose(found[:, 1], signs.mean() - signs)
+    assert_allclose(found[:, 2:], fitted_scaler(X, "X").transform(X)[:, 2:])
+    # Rounding and jitter leave them flags.
+    for size in (1e-12, 1e-6):
+        near = fitted_input_scaler(X + size * rng.random(X.shape), "X")
+        assert_allclose(near.scale_[:2], scaler.scale_[:2], rtol=10.0 * size)
+    # Of probabilities none has two values.
+    chances = np.column_stack([number, rng.uniform(size=200)])
+    scaler = fitted_input_scaler(chances, "X", flags=[slice(1, 2)])
+    assert_allclose(scaler.scale_, [number.std(), np.ptp(chances[:, 1]) / 2])
+
+
+def test_rare_flags_cost_networks_little():
+    rng = np.random.default_rng(0)
+    flags = rng.integers(0, 60, (750, 1)) == np.arange(60)
+    X = np.column_stack([rng.normal(size=750), flags])
+    y = X[:, 0] + 0.7 * rng.normal(size=750)
+    model = BLMRegressor(random_state=0).fit(X[:150], y[:150])
+    assert model.score(X[150:], y[150:]) > 0.55
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

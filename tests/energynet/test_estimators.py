@@ -14,6 +14,7 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from support import traced_memory
 
 from skmohn import EnergyNetClassifier, EnergyNetRegressor, EnergyNetTransformer
 from skmohn.energynet._growth import PAYING_REASON
@@ -365,3 +366,38 @@ def test_networks_of_constant_columns_and_one_that_varies():
     net = EnergyNetRegressor(random_state=0).fit(X, X[:, 1])
     assert net.mlp_.n_features_in_ == 1
     assert net.score(X, X[:, 1]) > 0.9
+
+
+@pytest.mark.parametrize("kind", [EnergyNetClassifier, EnergyNetRegressor])
+def test_predictions_read_a_table_some_samples_at_a_time(kind):
+    X = np.random.default_rng(0).normal(size=(100_000, 10)).astype(np.float32)
+    net = kind(random_state=0).fit(X[:60], X[:60, 0] > 0.0)
+    numbers = np.round(X).astype(np.int8)
+    methods = [
+        net.predict,
+        *([net.predict_proba] if kind is EnergyNetClassifier else []),
+    ]
+    for method in methods:
+        for table in (X, numbers):
+            with traced_memory() as peak:
+                answers = method(table)
+                most = peak()
+            assert most < X.nbytes + 2 * answers.nbytes
+            assert_allclose(answers[-50:], method(table[-50:].astype(float)), atol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_names_cost_about_what_they_cost_ridge_regression(seed):
+    """Rare categories are -1 and +1 to the network, not far out."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(750, 2)), columns=["x", "z"])
+    X["name"] = [f"n{k}" for k in rng.integers(0, 60, 750)]
+    y = X["x"] + 0.7 * rng.normal(size=750)
+    train, test = slice(0, 150), slice(150, 750)
+    layers = EnergyNetTransformer(None, 2, n_final_epochs=5, handle_unknown="missing")
+    model = EnergyNetRegressor(layers, random_state=0).fit(X[train], y[train])
+    assert model.score(X[test], y[test]) > 0.6
+    assert_array_equal(model.scaler_.scale_[2:], 0.5)
+    constant = X.assign(name="n0")
+    model.fit(constant[train], y[train])
+    assert np.isfinite(model.predict(constant[test])).all()
