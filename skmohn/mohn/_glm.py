@@ -1,6 +1,7 @@
 """MOHNGLMRegressor: counts and positive targets, by products on a log scale."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
@@ -27,9 +28,11 @@ from skmohn._core._tables import read_targets
 from skmohn._core._types import TableLike
 from skmohn._core._validation import read_probabilities, read_vector, to_numpy
 from skmohn.mohn._base import BaseMOHN, Table
+from skmohn.mohn._design.plane_design import Planes
 from skmohn.mohn._effects import NORMAL_INTERVAL, measure, tabulate_rate_ratios
 from skmohn.mohn._genotypes import encode, encode_blocks, read_inputs
 from skmohn.mohn._glm_solve import GLMModel
+from skmohn.mohn._missing_inputs import MissingInputs
 from skmohn.mohn._options import GLMStrategy
 from skmohn.mohn._reports import (
     add_summary,
@@ -97,7 +100,8 @@ class MOHNGLMRegressor(
         Products, as column indices or names: all of them for "given"; for "auto" those
         that are in the model in any case, such as covariates. "full" takes none.
     C : float or "auto", default="auto"
-        Inverse strength of the L2 penalty: the prior variance of a weight. "auto" takes
+        Inverse strength of the L2 penalty: the prior variance of a weight, and four
+        times that of one of a category where a column has more than two. "auto" takes
         the one of 0.001, 0.01, 0.03, 0.1, 0.3, 1 and 10 with the highest likelihood of
         held-out samples. The constant has no penalty.
     cv : int, cross-validation generator or iterable, default=5
@@ -184,7 +188,9 @@ class MOHNGLMRegressor(
     scale; beyond their ranges in `fit`, log means stay within the bounds that the
     weights allow there. Rates that a model with products predicts are at most four
     times the largest, and at least a quarter of the smallest, of the rows of `fit`. NaN
-    means missing: the log mean is averaged over the values it could have.
+    means missing: the mean is averaged over the values it could have, in `fit` once
+    products and `C` are chosen, for which it counts as the mean of its column. Missing
+    genotypes do so in any case.
 
     References
     ----------
@@ -341,7 +347,8 @@ class MOHNGLMRegressor(
             complete=partial(self._complete, given),
             metadata={"exposure": exposure},
         )
-        self._expose(samples, found.model)
+        model = self._complete_model(samples, found.model)
+        self._expose(samples, model.learn_beside_missing(samples))
         return self
 
     def predict(
@@ -385,8 +392,8 @@ class MOHNGLMRegressor(
         Returns
         -------
         ndarray of shape (n_samples, n_quantiles)
-            Of counts, integers. The uncertainty of the mean is part of the
-            distribution, as dispersion that has the same moments.
+            Of counts, integers. The uncertainty of the mean, as by missing values, is
+            part of the distribution, as dispersion that has the same moments.
 
         Raises
         ------
@@ -591,7 +598,8 @@ class MOHNGLMRegressor(
         DataFrame
             ``term``, ``value`` (product of the coded inputs), ``weight`` and
             ``contribution``, their product. Contributions add up to the log mean for an
-            exposure of 1, before its limits. ``"(constant)"`` comes first.
+            exposure of 1, before its limits, where values are missing to its average
+            over these. ``"(constant)"`` comes first.
 
         Raises
         ------
@@ -679,8 +687,15 @@ class MOHNGLMRegressor(
                 "samples, or use MOHNRegressor"
             )
 
+    def _complete_model(self, samples: TrainingData, model: Any) -> GLMModel:
+        """Model that knows what unknown inputs could be."""
+        if isinstance(samples.inputs, Planes):  # these keep no mask of unknown ones
+            return model
+        known = samples.rows, samples.coding, samples.sample_weight
+        return replace(model, missing_inputs=MissingInputs.of(*known))
+
     def _fitted_attributes(self, samples: TrainingData, model: Any) -> dict[str, Any]:
-        model = model() if callable(model) else model
+        model = self._complete_model(samples, model() if callable(model) else model)
         return {
             "terms_": [samples.term_names.label(term) for term in model.terms],
             "weights_": model.weights,

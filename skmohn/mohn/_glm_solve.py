@@ -1,7 +1,7 @@
 """Generalized linear models of few weights, chosen by held-out rows."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias, cast
@@ -9,12 +9,14 @@ from typing import Any, NamedTuple, TypeAlias, cast
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn._core._walsh import within_cube
 from skmohn.mohn._design.design import product_columns
 from skmohn.mohn._design.terms import in_order, with_kept
+from skmohn.mohn._missing_inputs import MissingInputs
 from skmohn.mohn._models import JOINT, FitResult, SelectedModel
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._sparse.distributions import Distribution, bounded_exp
@@ -48,6 +50,11 @@ class GLMChoiceConstants:
     max_work: float = tuned(3e10, "cost")
     # Factor by which rates that products predict may be beyond the fitted ones.
     max_factor: float = tuned(4.0, "benchmarks/mohn/count_ranges.py")
+    # Completions of a row: means of few depend on the order of the columns.
+    max_completions: int = tuned(1024, "cost")
+    # Change of all weights that ends their learning beside missing values, and rounds.
+    min_change_missing: float = tuned(1e-4, "rounding")
+    max_rounds_missing: int = tuned(20, "cost")
 
 
 _CHOICE = GLMChoiceConstants()
@@ -84,6 +91,8 @@ class GLMModel:
     # (n_terms,); largest size of each product in the fit, at least 1. Genotypes, which
     # are coded less their means, have larger ones.
     reach: NDArray[np.float64]
+    # Of the fit; None counts unknown inputs as their means.
+    missing_inputs: MissingInputs | None = None
     is_sparse = True
 
     @classmethod
@@ -93,17 +102,68 @@ class GLMModel:
         """Fit weights of products of one-hot inputs."""
         response = Response.of(samples)
         columns = product_columns(samples.inputs, terms)
-        mode, dispersion = fit_glm(columns, response, C, is_adjusted=True)
+        variances = _prior_variances(samples, terms, C)
+        mode, dispersion = fit_glm(columns, response, variances, is_adjusted=True)
         root = None
         if len(mode) <= JOINT.max_joint:
-            root = covariance_root(columns, response, mode, dispersion, C)
+            root = covariance_root(columns, response, mode, dispersion, variances)
         bounds = _bound_log_rates(terms, columns @ mode[:-1] + mode[-1])
         reach = np.abs(columns).max(axis=0, initial=1.0)
         known = response.distribution, samples.coding, root, bounds, reach
         return cls(list(terms), mode[:-1], float(mode[-1]), C, dispersion, *known)
 
     def log_rates(self, rows: EncodedRows) -> NDArray[np.float64]:
-        """Log means for an exposure of 1."""
+        """Logarithms of means for an exposure of 1."""
+        return self._average_rates(rows)[0]
+
+    def _average_rates(
+        self, rows: EncodedRows
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Log means over all completions of rows; their variance if it were normal."""
+        log_rates, variance = self._given_rates(rows), np.zeros(len(rows))
+        for i, apart, probability in self._completions(rows):
+            first, second = (
+                np.asarray(logsumexp(k * apart, b=probability)) for k in (1.0, 2.0)
+            )
+            log_rates[i] += first
+            variance[i] = second - 2.0 * first
+        return log_rates, np.maximum(variance, 0.0)
+
+    def _completions(
+        self, rows: EncodedRows
+    ) -> Iterable[tuple[int, NDArray[np.float64], NDArray[np.float64]]]:
+        """Incomplete rows; log means of completions less theirs, and probabilities."""
+        if self.missing_inputs is None:
+            return ()
+        if rows.unknown is not None:
+            # Others change nothing, and would take up the completions that are tried.
+            in_terms = np.isin(
+                np.arange(rows.unknown.shape[1]),
+                [j for term in self.terms for j in term],
+            )
+            rows = replace(rows, unknown=rows.unknown & in_terms)
+        limit = _CHOICE.max_completions
+        return self.missing_inputs.deviations(self._given_rates, rows, limit)
+
+    def learn_beside_missing(self, samples: TrainingData) -> "GLMModel":
+        """Learn the weights again with rates averaged over completions."""
+        # What averaging adds to the log means, at the weights so far, is an exposure.
+        model, whole = self, expand(samples)
+        given = 1.0 if samples.exposure is None else samples.exposure
+        for _ in range(_CHOICE.max_rounds_missing):
+            added = model.log_rates(samples.rows) - model._given_rates(samples.rows)
+            if not added.any():
+                break
+            whole = whole._replace(exposure=given * bounded_exp(added))
+            found = GLMModel.learn(whole, model.terms, model.C)
+            change = np.abs(found.weights - model.weights).max(initial=0.0)
+            model = replace(found, missing_inputs=model.missing_inputs)
+            if change <= _CHOICE.min_change_missing:
+                break
+        return model
+
+    def _given_rates(self, rows: EncodedRows) -> NDArray[np.float64]:
+        """Log means of rows as they are coded."""
         return self._log_rates(self.columns(rows))
 
     def _log_rates(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -132,12 +192,12 @@ class GLMModel:
         """Distribution of new targets, of scipy.stats."""
         # The log rate is normal: with the same mean, the moments of a target are those
         # of a larger dispersion.
-        columns = self.columns(rows)
-        mean = bounded_exp(self._log_rates(columns)) * exposure
+        log_rates, variance = self._average_rates(rows)
+        mean = bounded_exp(log_rates) * exposure
         dispersion = np.full(len(mean), self._dispersion(exposure))
         if self.root is not None:
-            variance = np.square(columns @ self.root).sum(axis=1)
-            dispersion = self.distribution.widened(mean, dispersion, variance)
+            variance = variance + np.square(self.columns(rows) @ self.root).sum(axis=1)
+        dispersion = self.distribution.widened(mean, dispersion, variance)
         return self.distribution.frozen(mean, dispersion)
 
     def _dispersion(self, exposure: NDArray[np.float64] | float) -> Any:
@@ -153,13 +213,14 @@ class GLMModel:
     ) -> NDArray[np.float64]:
         """Draw targets, jointly for all rows, (n_rows, n_draws)."""
         columns = self.columns(rows)
-        log_rates = self._log_rates(columns)[:, None]
+        log_rates = np.tile(self._log_rates(columns)[:, None], n_draws)
         if self.root is not None:
             draws = rng.standard_normal((self.root.shape[1], n_draws))
-            log_rates = log_rates + columns @ (self.root @ draws)
+            log_rates += columns @ (self.root @ draws)
+        for i, apart, probability in self._completions(rows):
+            log_rates[i] += rng.choice(apart, n_draws, p=probability)
         exposure = np.reshape(exposure, (-1, 1))
         means = bounded_exp(log_rates) * exposure
-        means = np.broadcast_to(means, (len(columns), n_draws))
         dispersion = np.broadcast_to(self._dispersion(exposure), means.shape)
         found = self.distribution.frozen(means, dispersion)
         draws = found.rvs(size=means.shape, random_state=rng)
@@ -309,7 +370,7 @@ def _choose(
     losses, best = [], []
     for name, candidate in candidates.items():
         by_fold = workers(
-            delayed(_held_out_losses)(path, candidate.of_fold(path), penalties)
+            delayed(_held_out_losses)(path, samples, candidate.of_fold(path), penalties)
             for path in paths
         )
         of_penalties = np.concatenate(by_fold, axis=1)
@@ -329,9 +390,26 @@ def _choose(
 
 
 def _held_out_losses(
-    path: GLMPath, terms: list[Term], penalties: Sequence[float]
+    path: GLMPath,
+    samples: TrainingData,
+    terms: list[Term],
+    penalties: Sequence[float],
 ) -> NDArray[np.float64]:
     """Log losses of the held-out rows of a fold, (n_penalties, n_rows)."""
+    nothing = np.zeros(0)
     if not terms:  # no weight has a penalty
-        return np.tile(path.held_out_losses(terms, penalties[0]), (len(penalties), 1))
-    return np.array([path.held_out_losses(terms, C) for C in penalties])
+        return np.tile(path.held_out_losses(terms, nothing), (len(penalties), 1))
+    variances = (_prior_variances(samples, terms, C) for C in penalties)
+    return np.array([path.held_out_losses(terms, own) for own in variances])
+
+
+def _prior_variances(
+    samples: TrainingData, terms: Sequence[Term], C: float
+) -> NDArray[np.float64]:
+    """Prior variances of the weights of products of one-hot inputs."""
+    # Categories of a column are as many inputs: they are taken as 0 and 1, not as the
+    # -1 and +1 that they are coded as, which would be prior variances of 4 C.
+    n_categories = sum(alphabet.size for alphabet in samples.coding.plain_alphabets)
+    first = samples.inputs.shape[1] - n_categories
+    counts = [sum(number >= first for number in term) for term in terms]
+    return C * 0.25 ** np.array(counts, dtype=float)

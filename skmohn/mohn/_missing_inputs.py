@@ -86,10 +86,14 @@ class MissingInputs:
         return variance
 
     def deviations(
-        self, mean: Callable[[EncodedRows], NDArray[np.float64]], rows: EncodedRows
+        self,
+        mean: Callable[[EncodedRows], NDArray[np.float64]],
+        rows: EncodedRows,
+        limit: int | None = None,
     ) -> Iterator[tuple[int, NDArray[np.float64], NDArray[np.float64]]]:
         """Yield an incomplete row, its completions less its mean, probabilities."""
-        for index, completed, ends, probability in self.imputations(rows):
+        # The limit is that of :meth:`imputations`.
+        for index, completed, ends, probability in self.imputations(rows, limit):
             values, chances = (
                 np.split(part, ends) for part in (mean(completed), probability)
             )

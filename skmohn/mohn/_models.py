@@ -2,7 +2,8 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import (
     TYPE_CHECKING,
@@ -37,7 +38,14 @@ from skmohn.mohn._table.rows import (
     distinct_rows,
     members_of,
 )
-from skmohn.mohn._table.tails import TAILS, Tails, fit_level, fit_tails, tails_of_few
+from skmohn.mohn._table.tails import (
+    TAILS,
+    Mixtures,
+    Tails,
+    fit_level,
+    fit_tails,
+    tails_of_few,
+)
 from skmohn.mohn._table.target import Transform, Unchanged, moments
 from skmohn.mohn._table.variables import Contrast, Variable
 
@@ -622,6 +630,8 @@ class Model(ABC):
         """Quantiles of new observations at probabilities, (n_rows, n_probabilities)."""
         std = self.std_on_scale(rows)
         away = std[:, None] * self.residual_distribution.quantiles(probabilities)
+        for incomplete, mixtures in self._mix_completions(rows):
+            away[incomplete] = mixtures.quantiles(probabilities)
         center = self._clipped_center(rows, std, clip)
         return self.transform.inverse(center[:, None] + away)
 
@@ -637,8 +647,28 @@ class Model(ABC):
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             values, slope = self.transform.forward(y), self.transform.log_slope(y)
             away = np.where(values == mean, 0.0, (values - mean) / std)
-            density = self.residual_distribution.log_density(away) - np.log(std) + slope
+            density = self.residual_distribution.log_density(away) - np.log(std)
+            for incomplete, mixtures in self._mix_completions(rows):
+                density[incomplete] = mixtures.log_density((values - mean)[incomplete])
+            density += slope
         return np.where(np.isnan(density), -np.inf, density)
+
+    def _mix_completions(
+        self, rows: EncodedRows
+    ) -> Iterator[tuple[NDArray[np.intp], Mixtures]]:
+        """Incomplete rows, and distributions of their targets less the center."""
+        # By number of completions: the bits of a row are the same beside any others.
+        by_count = defaultdict(list)
+        for own in self.missing_inputs.deviations(self._standard_mean, rows):
+            by_count[len(own[1])].append(own)
+        if not by_count:
+            return
+        variance = self.latent_variance(rows) + self._known_noise(rows)
+        std, tails = self.y_std * np.sqrt(variance), self.residual_distribution
+        for found in by_count.values():
+            incomplete, apart, probability = map(np.array, zip(*found, strict=True))
+            centers = self.y_std * apart
+            yield incomplete, Mixtures(tails, std[incomplete], centers, probability)
 
     def std_on_scale(
         self, rows: EncodedRows, precision: NDArray[np.float64] | float = 1.0

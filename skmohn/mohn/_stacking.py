@@ -554,8 +554,9 @@ def learn_posteriors(
     if isinstance(inputs, Planes):
         return []
     inputs = np.asarray(inputs, dtype=float)
+    sizes = [alphabet.size for alphabet in samples.coding.plain_alphabets]
     ways = {
-        ADDITIVE: _learn_additive,
+        ADDITIVE: partial(_learn_additive, sizes=sizes),
         SPIKE_SLAB: partial(_learn_products, settings=settings),
     }
     learned = []
@@ -569,7 +570,10 @@ def learn_posteriors(
 
 @one_blas_thread
 def _learn_additive(
-    inputs: NDArray[np.float64], member_fit: MemberFit, known: list[Any] | None
+    inputs: NDArray[np.float64],
+    member_fit: MemberFit,
+    known: list[Any] | None,
+    sizes: Sequence[int],  # of the columns of categories
 ) -> list[Any]:
     """Fit single inputs, for each output; none where that takes too long."""
     labels, group = member_fit.labels, member_fit.group_of_observations
@@ -579,7 +583,9 @@ def _learn_additive(
         return []
     mass = None if known is None else known[0]
     return list(
-        fit_ridge_logistic(inputs, successes, labels.weight, labels.unit, group, mass)
+        fit_ridge_logistic(
+            inputs, successes, labels.weight, labels.unit, group, mass, sizes
+        )
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from scipy.integrate import cumulative_trapezoid
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
@@ -156,6 +157,27 @@ def test_rare_values_of_missing_flags_are_as_improbable_in_intervals():
     assert_allclose(std, np.hypot(plain, np.std(model.predict(completions))), rtol=1e-6)
     draws = model.sample_y([row], 20_000, random_state=0)
     assert_allclose(draws.std(), std[0], rtol=0.05)
+
+
+@pytest.mark.parametrize("strategy", ["gp", "spike_slab"])
+def test_quantiles_and_densities_of_missing_flags_are_those_of_draws(strategy):
+    rng = np.random.default_rng(0)
+    X = (rng.random((200, 3)) < [0.1, 0.5, 0.5]).astype(float)
+    y = 4.0 * X[:, 0] + X[:, 1] + 0.2 * rng.standard_normal(200)
+    model = MOHNRegressor(strategy, random_state=0).fit(X, y)
+    rows = [[np.nan, 1.0, 0.0], [np.nan, np.nan, np.nan], [0.0, 1.0, 0.0]]
+    chances = [0.05, 0.25, 0.5, 0.95]
+    ends = model.predict_quantiles(rows, chances)
+    draws = model.sample_y(rows, 20_000)
+    assert_allclose(
+        (draws[:, :, None] < ends[:, None]).mean(axis=1), [chances] * 3, atol=0.015
+    )
+    grid = np.linspace(-4.0, 9.0, 2001)
+    for row, end in zip(rows, ends, strict=True):
+        density = np.exp(model.log_density([row] * len(grid), grid))
+        below = cumulative_trapezoid(density, grid, initial=0.0)
+        assert_allclose(np.interp(end, grid, below), chances, atol=1e-3)
+        assert below[-1] == pytest.approx(1.0, abs=1e-3)
 
 
 @pytest.mark.parametrize("estimator", [MOHNRegressor, MOHNClassifier])

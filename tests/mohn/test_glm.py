@@ -1,7 +1,7 @@
 """MOHNGLMRegressor, against scikit-learn, scipy's distributions and enumeration."""
 
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -11,6 +11,7 @@ from scipy import stats
 from scipy.optimize import minimize
 from scipy.special import gammaln, logsumexp, xlogy
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.linear_model import GammaRegressor, PoissonRegressor
 from sklearn.metrics import (
     d2_tweedie_score,
@@ -19,6 +20,8 @@ from sklearn.metrics import (
     mean_tweedie_deviance,
 )
 from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 from skmohn import Genotypes, MOHNGLMRegressor, MOHNRegressor
 from skmohn.mohn._design.design import make_design, product_columns
@@ -373,6 +376,61 @@ def test_many_small_effects_are_those_of_poisson_regression():
     assert {(j,) for j in range(15)} <= set(model.terms_)
 
 
+def with_names(n_rows, n_names, seed):
+    """Counts of which a number and a category say something, and a name nothing."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "x": rng.normal(size=n_rows),
+            "group": rng.choice(list("abc"), n_rows),
+            "name": [f"n{k}" for k in rng.integers(0, n_names, n_rows)],
+        }
+    )
+    means = np.exp(0.5 + 0.5 * X["x"] + 0.5 * (X["group"] == "a"))
+    return X, rng.poisson(means).astype(float)
+
+
+def test_categories_are_dummies_to_the_penalty():
+    """A weight moves the log rate by twice its size from one category to another."""
+    X, y = with_names(80, 4, 0)
+    X["pair"] = np.where(np.arange(80) % 2, "u", "v")
+    model = MOHNGLMRegressor("full", max_order=1, C=0.3).fit(X, y)
+    dummies = pd.get_dummies(X[["group", "name"]], dtype=float)
+    x = 2.0 * (X["x"] - X["x"].min()) / np.ptp(X["x"]) - 1.0
+    dummies.insert(0, "x", x)
+    dummies.insert(1, "pair", 2.0 * (X["pair"] == "v") - 1.0)
+    peer = PoissonRegressor(alpha=1.0 / (0.3 * 80), tol=1e-10, max_iter=10_000)
+    expected = peer.fit(dummies, y).predict(dummies)
+    assert_allclose(model.predict(X), expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_names_cost_no_more_than_they_cost_poisson_regression(seed):
+    X, y = with_names(750, 60, seed)
+    train, test = slice(0, 150), slice(150, 750)
+    model = MOHNGLMRegressor(handle_unknown="missing", random_state=0)
+    model.fit(X[train], y[train])
+    encoder = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), ["group", "name"]),
+        remainder="passthrough",
+    )
+    poisson = PoissonRegressor(max_iter=1000)
+    grid = GridSearchCV(poisson, {"alpha": np.logspace(-4, 2, 7)})
+    peer = make_pipeline(encoder, grid).fit(X[train], y[train])
+    own, others = (m.score(X[test], y[test]) for m in (model, peer))
+    assert own > others - 0.02
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_products_with_rare_flags_are_not_taken_for_single_columns(seed):
+    """With a flag that is nearly always off they are nearly the same."""
+    rng = np.random.default_rng(seed)
+    flags = rng.integers(0, 60, (150, 1)) == np.arange(60)
+    X = np.column_stack([rng.normal(size=150), flags])
+    y = rng.poisson(np.exp(0.5 + 0.8 * X[:, 0])).astype(float)
+    assert MOHNGLMRegressor(random_state=0).fit(X, y).terms_ == [(0,)]
+
+
 def test_limits_of_the_search():
     X, y, _ = problem("poisson")
     model = MOHNGLMRegressor(max_terms=2, terms=[(5,)], random_state=0).fit(X, y)
@@ -496,6 +554,57 @@ def test_change_of_the_mean_and_its_error_are_those_of_draws():
     assert_allclose(row["standard_error"], change[1:].std(), rtol=0.1)
     width = np.log(row["ci_high"] / row["ci_low"]) / (2 * 1.96)
     assert_allclose(width, ratio[1:].std(), rtol=0.1)
+
+
+@pytest.mark.parametrize("loss", ["poisson", "negative_binomial", "gamma", "tweedie"])
+def test_rates_of_missing_values_are_means_over_completions(loss):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"kind": rng.choice(["a", "b", "c"], 400, p=[0.2, 0.3, 0.5])})
+    table["flag"] = rng.random(400) < 0.2
+    means = np.exp(1.0 + 1.5 * table["flag"] + (table["kind"] == "b"))
+    y = rng.poisson(means) if loss != "gamma" else rng.gamma(2.0, means / 2.0)
+    model = MOHNGLMRegressor(loss=loss, random_state=0).fit(table, y)
+    row = pd.DataFrame({"kind": [None], "flag": [np.nan]}, dtype=object)
+    completed = pd.DataFrame(
+        list(product(["a", "b", "c"], [True, False])), columns=["kind", "flag"]
+    )
+    chances = [
+        np.mean(table["kind"] == kind) * np.mean(table["flag"] == flag)
+        for kind, flag in completed.to_numpy()
+    ]
+    assert_allclose(model.predict(row), chances @ model.predict(completed))
+    draws = model.sample_y(row, 20_000)
+    assert_allclose(draws.mean(), model.predict(row), rtol=0.03)
+    ends = model.predict_quantiles(row, [0.05, 0.95])[0]
+    new = rng.choice(len(completed), 20_000, p=chances)
+    new = model.sample_y(completed, 20_000)[new, np.arange(20_000)]
+    assert 0.85 < np.mean((new >= ends[0]) & (new <= ends[1])) < 0.97
+
+
+@pytest.mark.parametrize("exposure", [None, 3.0])
+def test_missing_values_do_not_move_the_rates_of_complete_rows(exposure):
+    rng = np.random.default_rng(0)
+    X = (rng.random((3000, 2)) < 0.5).astype(float)
+    given = None if exposure is None else np.full(3000, exposure)
+    y = rng.poisson((exposure or 1.0) * np.exp(0.5 + 1.6 * X[:, 0]))
+    X[rng.random(3000) < 0.3, 0] = np.nan
+    X[rng.random(3000) < 0.3, 1] = np.nan  # is in no term
+    model = MOHNGLMRegressor("given", terms=[(0,)], C=100.0).fit(X, y, exposure=given)
+    rows = [[0.0, 0.0], [1.0, np.nan]]
+    assert_allclose(model.predict(rows), np.exp([0.5, 2.1]), rtol=0.06)
+
+
+def test_rates_of_missing_values_do_not_depend_on_the_order_of_columns():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"kind": rng.choice(["a", "b", "c"], 200)})
+    table["flag"], table["dose"] = rng.random(200) < 0.3, rng.normal(size=200)
+    log_means = 0.5 + table["flag"] + (table["kind"] == "b") + 0.5 * table["dose"]
+    y = rng.poisson(np.exp(log_means))
+    row = pd.DataFrame({"kind": [None], "flag": [np.nan], "dose": [np.nan]})
+    turned = ["dose", "flag", "kind"]
+    one = MOHNGLMRegressor(random_state=0).fit(table, y)
+    other = MOHNGLMRegressor(random_state=0).fit(table[turned], y)
+    assert_allclose(one.predict(row), other.predict(row[turned]))
 
 
 def test_tables_with_categories_and_missing_values():

@@ -1,6 +1,9 @@
 """Posteriors of all weights for classes: additive ones, and with spikes and slabs."""
 
+from itertools import combinations
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,13 +12,18 @@ from scipy.integrate import quad
 from scipy.linalg import null_space
 from scipy.special import expit, log_softmax, ndtr, ndtri
 from scipy.stats import norm
+from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV
-from sklearn.preprocessing import PolynomialFeatures
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
+from support import traced_memory
 
 from skmohn import MOHNClassifier
 from skmohn.datasets import make_ising
 from skmohn.mohn._sparse import ridge_logistic
+from skmohn.mohn._sparse.classes import LogisticModel
 from skmohn.mohn._sparse.ridge_logistic import RidgeLogistic, fit_ridge_logistic
 from skmohn.mohn._spike_slab.prior import SpikeSlab
 from skmohn.mohn._spike_slab.probit import ProbitSample, tilt
@@ -85,6 +93,42 @@ def fit_two(X, y, *rest, **options):
     """The output of two classes."""
     (found,) = fit_ridge_logistic(X, y[None], *rest, **options)
     return found
+
+
+def test_categories_are_one_column():
+    """Two inputs for two categories, or copies of a column, are that column."""
+    X, y = labeled()
+    one = np.ones(len(y))
+    flag = np.where(np.arange(len(y)) % 3, 1.0, -1.0)
+    alone = fit_two(np.column_stack([X, flag]), y, one, one)
+    both = fit_two(np.column_stack([X, flag, -flag]), y, one, one, sizes=[2])
+    assert_allclose(both.mass, alone.mass)
+    assert_allclose(both.left_out, alone.left_out)
+    assert_allclose(both.weights[:-2], alone.weights[:-1])
+    assert_allclose(both.weights[-2] - both.weights[-1], alone.weights[-1])
+    # A category that does not occur counts for nothing.
+    absent = np.column_stack([X, flag, -flag, -one])
+    found = fit_two(absent, y, one, one, sizes=[3])
+    assert_allclose(found.left_out, alone.left_out)
+
+
+def test_many_categories_of_noise_cost_little():
+    rng = np.random.default_rng(0)
+    x, name = rng.normal(size=(2, 750)).T, rng.integers(0, 60, 750)
+    X = pd.DataFrame({"x": x[:, 0], "z": x[:, 1], "name": [f"n{k}" for k in name]})
+    y = x[:, 0] + 0.5 * rng.normal(size=750) > 0
+    train, test = slice(0, 150), slice(150, 750)
+    model = MOHNClassifier(handle_unknown="missing", random_state=0)
+    proba = model.fit(X[train], y[train]).predict_proba(X[test])
+    columns = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), ["name"]), remainder="passthrough"
+    )
+    grid = GridSearchCV(
+        LogisticRegression(), {"C": np.logspace(-3, 2, 6)}, scoring="neg_log_loss"
+    )
+    logistic = make_pipeline(columns, grid).fit(X[train], y[train])
+    expected = log_loss(y[test], logistic.predict_proba(X[test]))
+    assert log_loss(y[test], proba) < expected + 0.005
 
 
 def several(n=60):
@@ -446,3 +490,15 @@ def test_the_additive_member_counts_before_any_row_is_seen():
         share for name, share in model.ensemble_weights_.items() if name != "additive"
     ]
     assert model.ensemble_weights_["additive"] > 2.0 * max(others)
+
+
+def test_products_of_many_rows_take_no_more_memory_than_their_table():
+    rng, terms = np.random.default_rng(0), list(combinations(range(40), 2))
+    whole = LogisticModel(terms, rng.normal(size=(1, 780)), np.ones(1), C=1.0)
+    many = rng.choice([-1.0, 1.0], (20_000, 40))
+    with traced_memory() as peak:
+        log_odds = whole.log_odds(many)
+        most = peak()
+    assert most < 2 * many.nbytes
+    pairs = np.transpose([many[-5:, i] * many[-5:, j] for i, j in terms])
+    assert_allclose(log_odds[-5:, 1], pairs @ whole.weights[0] + 1.0)

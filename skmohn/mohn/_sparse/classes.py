@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
+from skmohn._core._rows import TILE, row_slices
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import ProductIndex, product_columns
@@ -73,8 +74,13 @@ class LogisticModel:
 
     def log_odds(self, inputs: NDArray) -> NDArray[np.float64]:
         """Log probabilities up to a constant per row, (n_rows, n_classes)."""
-        columns = product_columns(inputs, self.terms, self._index)
-        scores = columns @ self.weights.T + self.constants
+        scores = np.empty((len(inputs), len(self.weights)))
+        if not hasattr(inputs, "design"):
+            inputs = inputs[:, self._index.used]
+        # Products of all rows would take many times the memory of the table.
+        for part in row_slices((len(inputs), len(self.terms)), TILE):
+            columns = product_columns(inputs[part], self.terms, self._index)
+            scores[part] = columns @ self.weights.T + self.constants
         if scores.shape[1] > 1:
             return scores
         log_odds = np.zeros((len(scores), 2))

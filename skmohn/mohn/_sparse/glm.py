@@ -1,7 +1,8 @@
 """Generalized linear models on products of inputs, and forward search for these."""
 
 # The logarithm of the mean is a sum of products, and of the logarithm of the exposure.
-# Weights are normal a priori, with variance C; the constant has a flat density.
+# Weights are normal a priori, with a variance that is given for each or for all; the
+# constant has a flat density.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -101,7 +102,7 @@ def fit_weights(
     columns: _Floats,
     response: Response,
     dispersion: float,
-    C: float,
+    variances: _Floats | float,
     start: _Floats | None = None,
 ) -> _Floats:
     """Most likely weights of columns, then the constant."""
@@ -111,7 +112,7 @@ def fit_weights(
         start = np.append(np.zeros(columns.shape[1]), response.log_rate())
     if not y.any():  # the likelihood has no maximum
         return start
-    penalty = np.append(np.full(columns.shape[1], 1.0 / C), 0.0)
+    penalty = _penalty(columns, variances)
 
     def height(mode: _Floats) -> float:
         fit = response.losses(wider @ mode, dispersion)
@@ -127,23 +128,26 @@ def fit_weights(
 
 
 def fit_dispersion(
-    response: Response, log_rates: _Floats, columns: _Floats, C: float | None
+    response: Response,
+    log_rates: _Floats,
+    columns: _Floats,
+    variances: _Floats | float | None,
 ) -> float:
     """Most likely dispersion about known means, adjusted for the weights."""
-    # Without C nothing is adjusted. Source of the adjustment: Cox and Reid, Parameter
-    # orthogonality and approximate conditional inference, Journal of the Royal
-    # Statistical Society B 49, 1987.
+    # Without variances nothing is adjusted. Source of the adjustment: Cox and Reid,
+    # Parameter orthogonality and approximate conditional inference, Journal of the
+    # Royal Statistical Society B 49, 1987.
     y, weight, _, distribution = response
     if not distribution.has_dispersion:
         return 0.0
     means, wider = response.means(log_rates), add_constant(columns)
-    penalty = np.append(np.full(columns.shape[1], 1.0 / (C or np.inf)), 0.0)
+    penalty = _penalty(columns, np.inf if variances is None else variances)
 
     def loss(log_dispersion: float) -> float:
         dispersion = np.exp(log_dispersion)
         of_rows = response.dispersions(dispersion)
         fit = float(weight @ distribution.log_density(y, means, of_rows))
-        if C is None:
+        if variances is None:
             return -fit
         of_rows = weight * distribution.information(means, of_rows)
         _, volume = np.linalg.slogdet(_penalize(wider, of_rows, penalty))
@@ -159,22 +163,26 @@ def fit_dispersion(
 
 
 def fit_glm(
-    columns: _Floats, response: Response, C: float, *, is_adjusted: bool = False
+    columns: _Floats,
+    response: Response,
+    variances: _Floats | float,
+    *,
+    is_adjusted: bool = False,
 ) -> tuple[_Floats, float]:
     """Weights of columns, the constant last, and the dispersion, in turn."""
     nothing = columns[:, :0]
-    mode = fit_weights(nothing, response, 0.0 if _is_poisson(response) else 1.0, C)
+    mode = fit_weights(nothing, response, 0.0 if _is_poisson(response) else 1.0, 1.0)
     dispersion = fit_dispersion(
         response, np.full(len(columns), mode[-1]), nothing, None
     )
-    mode = fit_weights(columns, response, dispersion, C)
+    mode = fit_weights(columns, response, dispersion, variances)
     for _ in range(_GLM.max_rounds if response.distribution.has_dispersion else 0):
         known = add_constant(columns) @ mode
         before = dispersion
         dispersion = fit_dispersion(
-            response, known, columns, C if is_adjusted else None
+            response, known, columns, variances if is_adjusted else None
         )
-        mode = fit_weights(columns, response, dispersion, C, mode)
+        mode = fit_weights(columns, response, dispersion, variances, mode)
         min_dispersion = response.dispersion_range()[0]
         change = np.log(max(dispersion, min_dispersion) / max(before, min_dispersion))
         if abs(change) < _GLM.min_change:
@@ -183,14 +191,18 @@ def fit_glm(
 
 
 def covariance_root(
-    columns: _Floats, response: Response, mode: _Floats, dispersion: float, C: float
+    columns: _Floats,
+    response: Response,
+    mode: _Floats,
+    dispersion: float,
+    variances: _Floats | float,
 ) -> _Floats:
     """Root of the covariance of weights and constant, by Laplace's approximation."""
     wider = add_constant(columns)
     dispersions = response.dispersions(dispersion)
     given = response.y, response.means(wider @ mode), dispersions
     of_rows = response.weight * response.distribution.curvature(*given)
-    penalty = np.append(np.full(columns.shape[1], 1.0 / C), 0.0)
+    penalty = _penalty(columns, variances)
     return inverse_root(_penalize(wider, of_rows, penalty))
 
 
@@ -227,10 +239,12 @@ class GLMPath(ScorePath):
         """Validation log loss by sample of one model, refitted with penalty C."""
         return self.held_out_losses(self.model(position), C)
 
-    def held_out_losses(self, terms: Sequence[Term], C: float) -> _Floats:
+    def held_out_losses(
+        self, terms: Sequence[Term], variances: _Floats | float
+    ) -> _Floats:
         """Validation log loss by sample of a model of any terms."""
         columns = unpack_columns(self.design, terms)
-        mode, dispersion = fit_glm(columns, self.response, C)
+        mode, dispersion = fit_glm(columns, self.response, variances)
         held = add_constant(unpack_columns(self.held_design, terms))
         return self.validation[0].losses(held @ mode, dispersion)
 
@@ -284,6 +298,11 @@ class GLMPath(ScorePath):
 
 def _is_poisson(response: Response) -> bool:
     return not response.distribution.has_dispersion
+
+
+def _penalty(columns: _Floats, variances: _Floats | float) -> _Floats:
+    """Prior precisions of the weights of columns, and of the constant."""
+    return np.append(np.full(columns.shape[1], 1.0 / variances), 0.0)
 
 
 def _penalize(wider: _Floats, of_rows: _Floats, penalty: _Floats) -> _Floats:

@@ -253,12 +253,16 @@ class ScorePath(ABC):
             leader = int(np.argmax(ratios))
             if len(subsets[leader]) > 1:
                 return subsets[leader], float(ratios[leader])
-        lengths, known = (
-            np.maximum(np.linalg.norm(part, axis=0), 1e-12)
-            for part in (columns, self.columns)
-        )
+        lengths, known = _lengths(columns), _lengths(self.columns)
         chosen, min_gain = [], 0.0
+        centered = columns - columns.mean(axis=0)
+        centered /= _lengths(centered)
         for j in np.argsort(-gains, kind="stable"):
+            # A product with a flag that is nearly always the same is nearly the one
+            # without, which has fewer rivals.
+            is_like = np.abs(centered.T @ centered[:, j]) > LOGISTIC_SEARCH.max_cosine
+            is_like[j] = True
+            j = int(np.argmax(np.where(is_like, gains / thresholds, -np.inf)))
             if len(chosen) == batch or not gains[j] > min_gain:
                 break
             cosines = np.abs(columns[:, j] @ self.columns) / (lengths[j] * known)
@@ -380,6 +384,10 @@ def _log_loss(
     log_probabilities: NDArray[np.float64], labels: NDArray[np.integer]
 ) -> NDArray[np.float64]:
     return -log_probabilities[np.arange(len(labels)), labels]
+
+
+def _lengths(columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.maximum(np.linalg.norm(columns, axis=0), 1e-12)
 
 
 def _centered_squares(

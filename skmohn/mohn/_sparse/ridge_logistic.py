@@ -88,6 +88,7 @@ def fit_ridge_logistic(
     unit: NDArray[np.float64],
     group: NDArray[np.intp] | None = None,
     mass: NDArray[np.float64] | None = None,
+    sizes: Sequence[int] = (),
 ) -> list[RidgeLogistic]:
     """Average Laplace posteriors over the prior variance of the log odds."""
     # `successes` are (n_outputs, n_observations): one output for two classes, or one
@@ -96,17 +97,22 @@ def fit_ridge_logistic(
     # normal a priori with one variance, and the constants have a flat density. `weight`
     # is that of an observation, `unit` that of one of its repeats, which is left out at
     # a time, or with its `group`. `mass` are known probabilities of the prior standard
-    # deviations; None learns them.
+    # deviations; None learns them. `sizes` are the numbers of inputs, the last ones, of
+    # each column of categories: these are one column a priori, however many they are.
     # Source: MacKay, The evidence framework applied to classification networks, Neural
     # Computation 4, 1992.
     inputs = np.asarray(inputs, dtype=float)
     means = np.average(inputs, axis=0, weights=weight)
-    scales = np.sqrt(np.average((inputs - means) ** 2, axis=0, weights=weight))
-    vary = scales > np.sqrt(_RIDGE.min_variance)
-    scales[~vary] = np.inf
+    variances = np.average((inputs - means) ** 2, axis=0, weights=weight)
+    vary = variances > _RIDGE.min_variance
+    starts = np.cumsum([0, *np.ones(inputs.shape[1] - sum(sizes), int), *sizes])
+    blocks = list(map(slice, starts[:-1], starts[1:]))
+    for block in blocks:
+        variances[block] = variances[block].sum()
+    scales = np.where(vary, np.sqrt(variances), np.inf)
     # In principal axes, which are fewer, the penalty is the same.
     left, values, axes = np.linalg.svd((inputs - means) / scales, full_matrices=False)
-    length = np.sqrt(max(np.count_nonzero(vary), 1))
+    length = np.sqrt(max(sum(vary[block].any() for block in blocks), 1))
     columns, back = left * values / length, axes / (length * scales)
     known = np.ones(len(_SPREADS), bool) if mass is None else mass > 0.0
     labels = _Labels(successes, weight, unit, group)

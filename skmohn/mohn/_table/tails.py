@@ -29,6 +29,8 @@ class TailConstants:
     # targets, and 79 to 92 % by normal distributions.
     df_fraction: float = tuned(1.0 / 3.0, "benchmarks/ablation.py")
     min_df: float = tuned(3.0, "benchmarks/ablation.py")
+    # Halvings of the bracket of a quantile of a mixture.
+    n_halvings: int = tuned(52, "rounding")
 
 
 TAILS = TailConstants()
@@ -58,7 +60,7 @@ class Tails:
         return np.array(
             [
                 brentq(
-                    lambda away, probability=probability: self._cdf(away) - probability,
+                    lambda away, probability=probability: self.cdf(away) - probability,
                     *between,
                 )
                 if between[0] < between[1]
@@ -69,9 +71,11 @@ class Tails:
             ]
         )
 
-    def _cdf(self, away: float) -> float:
-        """Cumulative distribution function."""
+    def cdf(self, away: Any) -> Any:
+        """Cumulative distribution function of distances in standard deviations."""
         regular = self._ask("cdf", away / self.scale)
+        if not self.outliers:
+            return regular
         return (1.0 - self.outliers) * regular + self.outliers * cauchy.cdf(away)
 
     def log_density(self, away: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -100,6 +104,47 @@ class Tails:
         if math.isinf(self.df):
             return getattr(norm, name)(values)
         return getattr(t, name)(values, self.df)
+
+
+@dataclass(frozen=True)
+class Mixtures:
+    """Distributions of rows, each around several centers."""
+
+    tails: Tails
+    std: NDArray[np.float64]  # (n_rows,)
+    centers: NDArray[np.float64]  # (n_rows, n_centers)
+    probability: NDArray[np.float64]  # of each center, (n_rows, n_centers)
+
+    def quantiles(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Quantiles of each row, (n_rows, n_probabilities)."""
+        found = np.empty((len(self.std), len(probabilities)))
+        for k, probability in enumerate(probabilities):
+            # They are between those of the parts.
+            of_parts = self.tails.quantiles(probabilities[k : k + 1])
+            of_parts = self.centers + self.std[:, None] * of_parts
+            low, high = of_parts.min(axis=1), of_parts.max(axis=1)
+            for _ in range(TAILS.n_halvings):
+                middle = 0.5 * (low + high)
+                is_below = self._cdf(middle) < probability
+                low = np.where(is_below, middle, low)
+                high = np.where(is_below, high, middle)
+            found[:, k] = 0.5 * (low + high)
+        return found
+
+    def _cdf(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Cumulative distribution function of each row at its value."""
+        # Without noise it is a sum of steps.
+        std = np.maximum(self.std, np.finfo(float).tiny)[:, None]
+        with np.errstate(over="ignore"):
+            parts = self.tails.cdf((values[:, None] - self.centers) / std)
+        return np.sum(self.probability * parts, axis=1)
+
+    def log_density(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Log density of each row at its value."""
+        away = values[:, None] - self.centers
+        away = np.where(away == 0.0, 0.0, away / self.std[:, None])
+        parts = self.tails.log_density(away) + np.log(self.probability)
+        return np.logaddexp.reduce(parts, axis=1) - np.log(self.std)
 
 
 def cauchy_log_density(away: NDArray[np.float64]) -> NDArray[np.float64]:
