@@ -496,6 +496,22 @@ def test_all_weights_are_there_listed_or_not():
     assert model.relevance_[[3, 4, 5]].max() < 0.6
 
 
+def test_draws_vary_within_and_between_rows_as_the_weights_do():
+    X, y = small()
+    model = MOHNRegressor("spike_slab", random_state=0).fit(X, y)
+    rows = [rows_of(np.column_stack([x0 * np.ones(120), X[:, 1:]])) for x0 in (1, -1)]
+    high, low = (
+        model.model_.sample_latent(part, 4000, np.random.default_rng(0))
+        for part in rows
+    )
+    effects = model.effects_table().set_index("feature")
+    spread = np.std((high - low).mean(axis=0))
+    assert spread == pytest.approx(effects["standard_error"]["x0"], rel=0.1)
+    assert spread == pytest.approx(2.0 * 0.5 / math.sqrt(120), rel=0.3)
+    stds = model.model_.y_std * np.sqrt(model.model_.latent_variance(rows[0]))
+    assert_allclose(high.std(axis=1), stds, rtol=0.1)
+
+
 def test_left_out_rows_are_off_as_said():
     """Closed form at the pseudo-prior found, against conditioning without a row."""
     X, y = small(40)

@@ -4,13 +4,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._fitting import tick
-from skmohn._core._rows import row_slices
+from skmohn._core._rows import TILE, row_slices
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._gp.cholesky import CholeskyFactor
@@ -37,8 +37,6 @@ class SinglePrecisionConstants:
 
 
 _SINGLE = SinglePrecisionConstants()
-# Columns of a covariance that are multiplied together.
-_COLUMNS_AT_ONCE: Final = 64
 
 
 @dataclass(frozen=True)
@@ -304,7 +302,7 @@ def _multiply(
     """Covariance of the targets times columns, in double precision."""
     product = (sample.noise(covariance.prior) * alpha.T).T
     # Beside a factor there is hardly room for more than some columns.
-    for part in row_slices((len(sample), len(sample)), _COLUMNS_AT_ONCE):
+    for part in row_slices((len(sample), len(sample)), TILE):
         tick()
         own = _columns(covariance, sample.rows, part, np.float64)
         width = own.shape[1]

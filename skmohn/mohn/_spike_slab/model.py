@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from skmohn._core._rows import row_slices
+from skmohn._core._rows import TILE, row_slices
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn._core._units import power_of_two_scale
@@ -218,7 +218,7 @@ class SpikeSlabModel(Model):
 
     def latent_variance(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior variance of the function."""
-        return self._variance_and_kept(rows)[0]
+        return self._variance_and_kept(rows, self._belief_scale)[0]
 
     def noise_variance_at(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Noise, the same for all rows."""
@@ -242,12 +242,12 @@ class SpikeSlabModel(Model):
         return self.posterior.covariance_at(self._columns(rows.inputs))
 
     def _variance_and_kept(
-        self, rows: EncodedRows
+        self, rows: EncodedRows, scale: NDArray[np.float64] | float = 1.0
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         found = np.empty((2, len(rows)))
-        for part in row_slices((len(rows), len(self.data))):
+        for part in row_slices((len(rows), len(self.data)), TILE):
             columns = self._columns(rows.inputs[part])
-            found[:, part] = self.posterior.variance_at(columns)
+            found[:, part] = self.posterior.variance_at(scale * columns)
         return found[0], found[1]
 
     def _columns(self, inputs: NDArray) -> NDArray[np.float64]:
@@ -260,8 +260,9 @@ class SpikeSlabModel(Model):
     ) -> NDArray[np.float64]:
         """Joint draws of the function."""
         draws = np.repeat(self.latent_mean(rows)[:, None], n_draws, axis=1)
-        apart = self.y_std * self.posterior.draw(n_draws, rng)
-        for part in row_slices((len(rows), len(self.data))):
+        apart = self.posterior.draw(n_draws, rng)
+        apart *= self.y_std * self._belief_scale
+        for part in row_slices((len(rows), len(self.data)), TILE):
             draws[part] += self._columns(rows.inputs[part]).T @ apart
         return draws
 
@@ -325,21 +326,22 @@ class SpikeSlabModel(Model):
         """Slopes where all other inputs are at their means, and their posterior."""
         start, end = contrast_rows(self.n_inputs, variables, wanted)
         means = self.polynomial.predict(end) - self.polynomial.predict(start)
-        stds, scale = np.empty(len(wanted)), self._belief_scale()[:, None]
+        stds, scale = np.empty(len(wanted)), self._belief_scale
         for part in row_slices((len(wanted), len(self.data))):
             columns = self._columns(end[part]) - self._columns(start[part])
             stds[part] = np.sqrt(self.posterior.variance_at(scale * columns)[0])
         return means, self.y_std * stds
 
+    @cached_property
     def _belief_scale(self) -> NDArray[np.float64]:
-        """Standard deviations of weights, the constant last, by those of the normal."""
+        """Standard deviations of weights by those of the normal, (n_weights, 1)."""
         # One normal prior for all gives each of many weights a part of the variance
         # that few of them have: correlations are its own, but not standard deviations.
         own = self.y_std * np.sqrt(self.posterior.variances()[:-1])
         scale = np.ones(len(own) + 1)
         believed = self.beliefs[1] * self.candidates.stds
         np.divide(believed, own, out=scale[:-1], where=own > 0.0)
-        return scale
+        return scale[:, None]
 
     def split(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Contributions of the terms, divided equally among their inputs."""
