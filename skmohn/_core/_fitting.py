@@ -73,8 +73,10 @@ def all_or_nothing(
     @functools.wraps(fit)
     def guarded(estimator: _Owner, *args: _P.args, **kwargs: _P.kwargs) -> _T:
         before = vars(estimator).copy()
-        what = f"{type(estimator).__name__}.{fit.__name__}"
-        cures = getattr(estimator, "_when_long", None), _TO_CALLBACKS
+        what = f"{type(estimator).__name__}.{fit.__name__.removeprefix('_')}"
+        # What is no estimator has no callbacks.
+        shows = _TO_CALLBACKS if hasattr(estimator, "get_params") else None
+        cures = getattr(estimator, "_when_long", None), shows
         try:
             # At the end of a fit within, the loop is that of the fit around again.
             with (

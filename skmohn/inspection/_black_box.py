@@ -337,7 +337,8 @@ class ImportancesDisplay(Display):
             rows, total[order], color=BLUE, alpha=0.35, label="with interactions"
         )
         self.first_order_bars_ = ax.barh(rows, first[order], color=BLUE, label="alone")
-        ax.set_yticks(rows, shorten([names[i] for i in order], _MAX_NAME_LENGTH))
+        shown = shorten([names[i] for i in order], _MAX_NAME_LENGTH)
+        ax.set_yticks(rows, shown, parse_math=False)
         ax.set(xlabel="proportion of the variance", xlim=(0, None))
         ax.invert_yaxis()
         ax.legend(loc="lower right", framealpha=1.0, edgecolor="none", fontsize=9)
@@ -507,7 +508,8 @@ class ParallelCoordinatesDisplay(Display):
             for written in _written(self.variables[name]):
                 height = _height(self.variables[name], written)
                 self.texts_.append(_write(ax, x, height, written))
-        ax.set_xticks(range(len(names)), shorten(names, _MAX_NAME_LENGTH))
+        shown = shorten(names, _MAX_NAME_LENGTH)
+        ax.set_xticks(range(len(names)), shown, parse_math=False)
         if max(map(len, names)) > 6:
             ax.tick_params("x", rotation=30)
             for label in ax.get_xticklabels():
@@ -588,6 +590,7 @@ def _write(ax: Any, x: float, height: float, value: Any) -> Any:
         textcoords="offset points",
         va="center",
         fontsize=8,
+        parse_math=False,
         bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.5},
         zorder=3,
     )

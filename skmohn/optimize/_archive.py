@@ -1,9 +1,11 @@
 """Points of a black box and their values, as they came."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from skmohn._core._tuned import tuned
 
@@ -21,25 +23,58 @@ class ArchiveConstants:
 _ARCHIVE = ArchiveConstants()
 
 
+class _Column:
+    """Rows of an array in use, to which one is appended in constant time."""
+
+    def __init__(self, length: str) -> None:
+        # Name of the attribute that counts the rows.
+        self._length = length
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._buffer = f"_{name}"
+
+    def __get__(self, archive: "Archive", owner: type) -> NDArray[Any]:
+        return vars(archive)[self._buffer][: vars(archive)[self._length]]
+
+    def append(self, archive: "Archive", value: ArrayLike) -> None:
+        """Write the row after those in use; their number is for the caller to raise."""
+        buffer, n_rows = vars(archive)[self._buffer], vars(archive)[self._length]
+        if n_rows == len(buffer):
+            # Twice as many rows each time: copies of all are seldom.
+            spare = np.empty_like(buffer, shape=(n_rows + 1, *buffer.shape[1:]))
+            buffer = vars(archive)[self._buffer] = np.concatenate([buffer, spare])
+        buffer[n_rows] = value
+
+
 class Archive:
     """Points and values, to be minimized; values of the same point are averaged."""
 
+    # Points as they came, and their values, NaN where there was none.
+    evaluated = _Column("_n_evaluated")
+    outcomes = _Column("_n_evaluated")
+    # Distinct points that had a value; means of their values, sums of the squared
+    # deviations from these, and how many there are.
+    states = _Column("_n_points")
+    values = _Column("_n_points")
+    squares = _Column("_n_points")
+    counts = _Column("_n_points")
+    # Whether these satisfy the constraints; are drawn uniformly or by the user, so
+    # that sparse models may learn from them; and are drawn uniformly.
+    is_feasible = _Column("_n_points")
+    is_sample = _Column("_n_points")
+    is_drawn = _Column("_n_points")
+
     def __init__(self, n_variables: int) -> None:
-        # Points as they came, and their values, NaN where there was none.
-        self.evaluated = np.empty((0, n_variables), dtype=np.int64)
-        self.outcomes = np.empty(0)
-        # Distinct points that had a value; means of their values, sums of the squared
-        # deviations from these, and how many there are.
-        self.states = np.empty((0, n_variables), dtype=np.int64)
-        self.values = self.squares = np.empty(0)
-        self.counts = np.empty(0, dtype=int)
-        # Whether these satisfy the constraints; are drawn uniformly or by the user, so
-        # that sparse models may learn from them; and are drawn uniformly.
-        self.is_feasible = self.is_sample = self.is_drawn = np.empty(0, dtype=bool)
+        self._n_evaluated = self._n_points = 0
+        self._evaluated = np.empty((0, n_variables), dtype=np.int64)
+        self._states = self._evaluated
+        self._outcomes = self._values = self._squares = np.empty(0)
+        self._counts = np.empty(0, dtype=int)
+        self._is_feasible = self._is_sample = self._is_drawn = np.empty(0, dtype=bool)
         self.index = {}  # indices of points, by their keys
 
     def __len__(self) -> int:
-        return len(self.values)
+        return self._n_points
 
     @property
     def observed(self) -> NDArray[np.integer]:
@@ -53,11 +88,13 @@ class Archive:
 
     def add_failure(self, state: NDArray[np.integer]) -> None:
         """Add an evaluation that has no value."""
-        self._append(state, np.nan)
+        self._append("_n_evaluated", {"evaluated": state, "outcomes": np.nan})
 
-    def _append(self, state: NDArray[np.integer], value: float) -> None:
-        self.evaluated = np.concatenate([self.evaluated, state[None]])
-        self.outcomes = np.append(self.outcomes, value)
+    def _append(self, length: str, row: Mapping[str, ArrayLike]) -> None:
+        """Append values to the columns of these names."""
+        for name, value in row.items():
+            vars(Archive)[name].append(self, value)
+        vars(self)[length] += 1
 
     def add(
         self,
@@ -68,16 +105,12 @@ class Archive:
         is_drawn: bool = False,
     ) -> None:
         """Add one evaluation."""
-        self._append(state, value)
+        self._append("_n_evaluated", {"evaluated": state, "outcomes": value})
         i = self.index.setdefault(state.tobytes(), len(self))
         if i == len(self):
-            self.states = np.concatenate([self.states, state[None]])
-            self.values = np.append(self.values, value)
-            self.counts = np.append(self.counts, 1)
-            self.squares = np.append(self.squares, 0.0)
-            self.is_feasible = np.append(self.is_feasible, is_feasible)
-            self.is_sample = np.append(self.is_sample, is_sample)
-            self.is_drawn = np.append(self.is_drawn, is_drawn)
+            row = {"states": state, "values": value, "squares": 0.0, "counts": 1}
+            row |= {"is_feasible": is_feasible, "is_sample": is_sample}
+            self._append("_n_points", {**row, "is_drawn": is_drawn})
             return
         self.counts[i] += 1
         before = value - self.values[i]
@@ -86,10 +119,19 @@ class Archive:
 
     def order(self, deviation: float = 0.0) -> NDArray[np.integer]:
         """Indices of feasible points from the best to the worst."""
-        # With a deviation of the noise, a mean counts as worse by its standard error.
-        values = self.values + deviation / np.sqrt(self.counts)
-        order = np.argsort(values, kind="stable")
+        order = np.argsort(self._bounds(deviation), kind="stable")
         return order[self.is_feasible[order]]
+
+    def best(self, deviation: float = 0.0) -> int | None:
+        """First index of :meth:`order`, in less time; None where there is none."""
+        if not self.is_feasible.any():
+            return None
+        bounds = np.where(self.is_feasible, self._bounds(deviation), np.inf)
+        return int(np.argmin(bounds))
+
+    def _bounds(self, deviation: float) -> NDArray[np.float64]:
+        """Values; with a deviation of the noise, worse by their standard errors."""
+        return self.values + deviation / np.sqrt(self.counts)
 
     def deviation(self) -> float:
         """Standard deviation of values of the same point; 0 where none was repeated."""

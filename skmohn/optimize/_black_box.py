@@ -1,5 +1,6 @@
 """Public optimizer of black boxes: ask and tell, and the loop around both."""
 
+import copy
 import functools
 import reprlib
 import threading
@@ -83,6 +84,7 @@ def _atomic(
             return changing(self, *args, **kwargs)
 
     @all_or_nothing
+    @functools.wraps(method)
     def changing(self: _Optimizer, *args: _P.args, **kwargs: _P.kwargs) -> _T:
         self._portfolio = self._portfolio.copy()
         self.history_ = History(self.history_)
@@ -178,6 +180,8 @@ class BlackBoxOptimizer:
 
     history_: History
 
+    _when_long = "fewer points at a time take less"
+
     def __init__(
         self,
         space: SpaceLike,
@@ -209,10 +213,12 @@ class BlackBoxOptimizer:
         self._running = np.empty((0, self._space.n_variables), dtype=np.int64)
         self._arrived = []
         self._n_run = 0
+        # The last model of a result, and the number of evaluations it was fitted to.
+        self._fitted: tuple[int, MOHNRegressor] | None = None
         self._lock = threading.RLock()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: part for name, part in vars(self).items() if name != "_lock"}
+        return {**vars(self), "_lock": None, "_fitted": None}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         vars(self).update(state, _lock=threading.RLock())
@@ -557,9 +563,16 @@ class BlackBoxOptimizer:
             message=message,
             optimal=optimal,
             maximize=self.maximize,
-            model=self._fit_model() if n_points > 1 else None,
+            model=self._copy_model() if n_points > 1 else None,
             history=self.history_,
         )
+
+    def _copy_model(self) -> MOHNRegressor:
+        """Copy of the model, which is fitted once for the same evaluations."""
+        n_evaluations, fitted = len(self._portfolio.archive.outcomes), self._fitted
+        if fitted is None or fitted[0] != n_evaluations:
+            fitted = self._fitted = n_evaluations, self._fit_model()
+        return copy.copy(fitted[1])
 
     def _fit_model(self) -> MOHNRegressor:
         """Regressor of all evaluations; with the weights of a model that is exact."""

@@ -168,8 +168,7 @@ class Portfolio:
 
     def best(self) -> int | None:
         """Index of the best point so far; None where there is none."""
-        order = self.archive.order(self.deviation())
-        return int(order[0]) if len(order) else None
+        return self.archive.best(self.deviation())
 
     def is_exhausted(self) -> bool:
         """Whether every point has a value, or failed to have one."""
@@ -475,8 +474,9 @@ class Portfolio:
                 self._failed.add(state.tobytes())
                 self.archive.add_failure(state)
                 continue
-            i = self.best()
-            lowest = np.inf if i is None else self.archive.values[i]
+            lowest = np.inf
+            if source in self._earned and (i := self.best()) is not None:
+                lowest = float(self.archive.values[i])
             self.archive.add(
                 state,
                 value,

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import is_classifier
 
 from skmohn import (
     BLMController,
@@ -20,6 +21,8 @@ from skmohn import (
 from skmohn._core import _long
 from skmohn._core._fitting import all_or_nothing
 from skmohn._core._long import say_when_long
+from skmohn.optimize import BlackBoxOptimizer
+from skmohn.optimize._portfolio import Portfolio
 
 
 class Slow:
@@ -29,6 +32,9 @@ class Slow:
 
     def __init__(self, seconds, part=None):
         self.seconds, self.part = seconds, part
+
+    def get_params(self):
+        return vars(self)
 
     @all_or_nothing
     def fit(self):
@@ -52,6 +58,21 @@ def test_a_long_fit_says_so_once_and_on_the_users_line():
         Slow(0.1, Slow(0.1)).fit()
     assert len(record) == 1
     assert record[0].filename == __file__
+
+
+def test_a_long_tell_names_what_the_user_called(monkeypatch):
+    """A search by ask and tell has no callbacks."""
+    optimizer = BlackBoxOptimizer(3, random_state=0)
+    tell = Portfolio.tell
+    monkeypatch.setattr(
+        Portfolio, "tell", lambda *given: time.sleep(0.1) or tell(*given)
+    )
+    message = (
+        "BlackBoxOptimizer.tell has taken 0.05 s and goes on: fewer points at a time "
+        "take less"
+    )
+    with pytest.warns(UserWarning, match=f"^{message}$"):
+        optimizer.tell([[0, 1, 1]], [0.5])
 
 
 def test_a_short_fit_says_nothing():
@@ -119,3 +140,27 @@ def test_a_long_imputation_says_so(monkeypatch):
     )
     with pytest.warns(UserWarning, match="EnergyNetImputer.transform has taken"):
         model.transform(X)
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "read"),
+    [
+        (MOHNClassifier(), "effects_table", lambda model, X: model.effects_table()),
+        (
+            MOHNClassifier(),
+            "feature_importances_",
+            lambda model, X: model.feature_importances_,
+        ),
+        (MOHNRegressor("gp"), "sample_y", lambda model, X: model.sample_y(X)),
+    ],
+    ids=lambda part: part if isinstance(part, str) else "",
+)
+def test_what_takes_long_after_a_fit_says_so(monkeypatch, model, name, read):
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (100, 12)) + 0.1 * rng.normal(size=(100, 12))
+    y = X[:, 0] * X[:, 1] + X[:, 2] + rng.normal(size=100)
+    monkeypatch.setattr(_long, "LONG", 30.0)
+    model.set_params(random_state=0).fit(X, y > 0.0 if is_classifier(model) else y)
+    monkeypatch.setattr(_long, "LONG", 0.005)
+    with pytest.warns(UserWarning, match=f"{name} has taken"):
+        read(model, np.repeat(X, 6, axis=0))

@@ -1,5 +1,7 @@
 """Pictures of searches: what they draw, and of what."""
 
+import io
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -79,6 +81,22 @@ def test_lines_are_nearest_to_their_own_values():
     neg_log10_p = [line.get_ydata()[0] for line in display.lines_]
     assert np.round(np.multiply(neg_log10_p, 19)).tolist() == list(range(20))
     assert len({height - k / 19 for k, height in enumerate(neg_log10_p)}) == 20
+
+
+def test_names_and_values_are_no_formulas():
+    names = ["US$ and $", "$x^$"]
+    points = [dict.fromkeys(names, "$a_$"), dict.fromkeys(names, "b")]
+    variables = {name: ["$a_$", "b"] for name in names}
+    for display in (
+        ImportancesDisplay(names, [0.1, 0.2], [0.3, 0.4]),
+        ParallelCoordinatesDisplay(points, [1.0, 2.0], variables),
+    ):
+        display.plot().figure_.savefig(io.BytesIO())
+        texts = display.ax_.get_xticklabels() + display.ax_.get_yticklabels()
+        texts += getattr(display, "texts_", [])
+        named = [text for text in texts if "$" in text.get_text()]
+        assert named
+        assert not any(text.get_parse_math() for text in named)
 
 
 def test_points_that_violate_constraints_are_not_the_best():

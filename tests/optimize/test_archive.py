@@ -69,3 +69,22 @@ def test_a_mean_counts_as_worse_by_its_standard_error(archive):
     # 4 + 1 / sqrt(3), 3.5 + 1 / sqrt(2) and 3.4 + 1.
     assert_array_equal(archive.order(1.0), [1, 2, 0])
     assert_array_equal(archive.order(2.0), [1, 0, 2])
+
+
+def test_the_best_point_is_the_first_of_the_order(archive):
+    for deviation in (0.0, 1.0, 2.0):
+        assert archive.best(deviation) == archive.order(deviation)[0]
+    infeasible = Archive(1)
+    infeasible.add(np.array([0]), 7.0, False, True)
+    assert infeasible.best() is None
+
+
+def test_what_is_known_is_copied_seldom():
+    archive, owners = Archive(3), []
+    for k in range(1000):
+        archive.add(np.array([k, 0, 0]), float(k), True, True)
+        archive.add_failure(np.array([0, k, 0]))
+        owners.append((archive.evaluated.base, archive.values.base))
+    assert all(len(set(map(id, each))) < 12 for each in zip(*owners, strict=True))
+    assert_array_equal(archive.states[:, 0], np.arange(1000))
+    assert_array_equal(archive.evaluated[1::2, 1], np.arange(1000))

@@ -18,6 +18,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import LinearConstraint
 
 import skmohn
+from skmohn import MOHNRegressor
 from skmohn.optimize import BlackBoxOptimizer, _sparse_search, minimize_black_box
 
 N = 6
@@ -772,3 +773,29 @@ def test_values_and_names_of_equal_text_are_two_in_the_model():
     rows = [["1", 0, "u"], ["1 (2)", 0, "u"]]
     table = pd.DataFrame(rows, columns=model.feature_names_in_)
     assert_allclose(model.predict(table), [0.0, 5.0], atol=0.1)
+
+
+def test_a_model_is_fitted_once_for_the_same_evaluations(monkeypatch):
+    n_fits, fit = [], MOHNRegressor.fit
+
+    def counted(model, X, y):
+        n_fits.append(len(X))
+        return fit(model, X, y)
+
+    monkeypatch.setattr(MOHNRegressor, "fit", counted)
+    optimizer = BlackBoxOptimizer(6, random_state=0)
+    X = np.random.default_rng(0).integers(0, 2, (30, 6))
+    optimizer.tell(X, X @ np.arange(6.0))
+    first = optimizer.result().model
+    expected = first.predict(X)
+    # It is the user's, who may change it.
+    first.set_params(strategy="pursuit").fit(X, X[:, 0])
+    for _ in range(2):
+        assert_array_equal(optimizer.result().model.predict(X), expected)
+    assert optimizer.result().model.strategy != "pursuit"
+    assert n_fits == [30, 30]
+    restored = pickle.loads(pickle.dumps(optimizer))
+    assert_array_equal(restored.result().model.predict(X), expected)
+    optimizer.tell(1 - X[:1], [7.0])
+    optimizer.result()
+    assert n_fits == [30, 30, 30, 31]

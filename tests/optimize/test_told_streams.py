@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from skmohn.optimize import BlackBoxOptimizer
+from skmohn.optimize._archive import Archive
 
 
 def next_source(X, y, sources):
@@ -61,3 +62,17 @@ def test_bad_sources_are_named(sources):
     with pytest.raises(ValueError, match="sources must have one of"):
         optimizer.tell([[0, 0, 1], [0, 1, 1]], [0.0, 1.0], sources)
     assert len(optimizer.history_) == 0
+
+
+def test_telling_many_points_orders_them_no_more_often(monkeypatch):
+    n_orders, order = [], Archive.order
+
+    def counted(archive, deviation=0.0):
+        n_orders.append(len(archive))
+        return order(archive, deviation)
+
+    monkeypatch.setattr(Archive, "order", counted)
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (300, 14))
+    BlackBoxOptimizer(14, random_state=0).tell(X, rng.normal(size=300))
+    assert len(n_orders) < 10
