@@ -92,7 +92,7 @@ def to_onnx(
     ImportError
         If onnx is not installed.
     TypeError
-        If `model` is neither a BLM nor a MOHN.
+        If `model` is another estimator.
     ValueError
         If the network is recurrent, for another opset, if `model` cannot predict X, and
         for what :meth:`skmohn.MOHNRegressor.to_sql` refuses.
@@ -122,7 +122,11 @@ def to_onnx(
     onnx = import_optional("onnx", "to_onnx")
     is_network = isinstance(model, BLMClassifier | BLMRegressor | BLMController)
     if not is_network and not isinstance(model, MOHNClassifier | MOHNRegressor):
-        raise TypeError(f"model must be a BLM or MOHN estimator, got {model!r}")
+        raise TypeError(
+            "model must be a BLMClassifier, BLMRegressor, BLMController, MOHNRegressor "
+            f"or MOHNClassifier, got {type(model).__name__}; from a Pipeline or a "
+            "search, pass the fitted step"
+        )
     check_is_fitted(model)
     if not isinstance(opset, Integral) or not _MIN_OPSET <= opset <= _MAX_OPSET:
         raise ValueError(

@@ -3,12 +3,18 @@
 from collections.abc import Sequence
 from functools import reduce
 from operator import add, mul
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from skmohn._core._optional import import_optional
 from skmohn._core._types import TableLike
 from skmohn.mohn import MOHNClassifier, MOHNRegressor
 from skmohn.mohn._engine import Formula
+
+# Half of the exponent up to which powers of e and 1 / e are floats with all digits: of
+# a sum within it, so are those of a constant within it, and of the rest.
+_MAX_EXPONENT: Final = -float(np.log(np.finfo(np.float64).tiny)) / 2.0
 
 
 def to_sympy(model: MOHNRegressor | MOHNClassifier, X: TableLike | None = None) -> Any:
@@ -28,14 +34,17 @@ def to_sympy(model: MOHNRegressor | MOHNClassifier, X: TableLike | None = None) 
         The prediction, whose symbols are names of columns; a list with one for each of
         several targets, or with the probability of each class. Of categories, symbols
         stand for numbers in `categories_`. No symbol is missing. Sympy orders sums as
-        it likes: in floating point, columns far from zero lose digits by this.
+        it likes: in floating point, columns far from zero lose digits by this,
+        and powers of their sums are of the number 2.718..., not of sympy's own e. Where
+        columns have names of functions, such as "select", ``lambdify`` needs
+        ``dummify=True``.
 
     Raises
     ------
     ImportError
         If sympy is not installed.
     TypeError
-        If `model` is no MOHN estimator.
+        If `model` is another estimator.
     ValueError
         For what :meth:`skmohn.MOHNRegressor.to_sql` refuses.
 
@@ -58,7 +67,10 @@ def to_sympy(model: MOHNRegressor | MOHNClassifier, X: TableLike | None = None) 
     """
     sympy = import_optional("sympy", "to_sympy")
     if not isinstance(model, MOHNRegressor | MOHNClassifier):
-        raise TypeError(f"model must be a MOHN estimator, got {model!r}")
+        raise TypeError(
+            "model must be a MOHNRegressor or MOHNClassifier, got "
+            f"{type(model).__name__}; from a Pipeline or a search, pass the fitted step"
+        )
     formula = Formula.read(model, X, "sympy")
     writer = _SympyWriter(sympy, formula.names)
     writer.codes = formula.write_codes(writer)
@@ -105,11 +117,18 @@ class _SympyWriter:
         return numerator / denominator
 
     def power(self, base: Any, exponent: float) -> Any:
-        """Power."""
+        """Power; of numbers that do not count, too."""
+        if base.is_number:
+            base = self._sympy.Max(base, 0)
         return base ** self.number(exponent)
 
     def exp(self, exponent: Any) -> Any:
         """Exponential function."""
+        # Sympy makes a factor of its own of the constant of a sum, which may be no
+        # float where columns are far from zero; not so of another base than its own e.
+        constant, rest = exponent.as_coeff_Add()
+        if rest and abs(constant) > _MAX_EXPONENT:
+            return self.number(np.e) ** exponent
         return self._sympy.exp(exponent)
 
     def piecewise(self, cases: Sequence[tuple[Any, Any]], otherwise: Any) -> Any:

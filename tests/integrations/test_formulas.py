@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.pipeline import make_pipeline
 from support import random_terms
 
-from skmohn import GPOptions, MOHNClassifier, MOHNRegressor
+from skmohn import GPOptions, MOHNClassifier, MOHNGLMRegressor, MOHNRegressor
 from skmohn.integrations import to_onnx, to_sympy
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -153,6 +154,17 @@ def test_sympy_has_the_probability_of_each_class(seed):
     assert_allclose(np.transpose(found), model.predict_proba(X), atol=1e-12)
 
 
+def test_sympy_of_columns_far_from_zero():
+    """Constants of log-odds of pressures, in Pa, are beyond the exponents of floats."""
+    pytest.importorskip("sympy")
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a b": 101_325.0 + 300.0 * rng.normal(size=300)})
+    y = X["a b"] > 101_325.0 + 100.0 * rng.normal(size=300)
+    model = MOHNClassifier("given", terms=[(0,)], C=1.0).fit(X, y)
+    found = [run_sympy(expression, X) for expression in to_sympy(model)]
+    assert_allclose(np.transpose(found), model.predict_proba(X), atol=1e-9)
+
+
 def test_sympy_has_symbols_by_the_names_of_columns():
     sympy = pytest.importorskip("sympy")
     model = MOHNRegressor.from_terms(
@@ -178,7 +190,22 @@ def test_sympy_bounds_what_has_many_categories():
     assert np.ptp(found) <= np.ptp(y)
 
 
+@pytest.mark.parametrize("transform", ["log", "yeo-johnson"])
+def test_sympy_of_a_constant_on_another_scale(transform):
+    """Of the two pieces of the inverse, one is a power of a negative number."""
+    pytest.importorskip("sympy")
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 2)), np.exp(2.0 * rng.normal(size=20))
+    options = GPOptions(target_transform=transform)
+    model = MOHNRegressor("gp", gp_options=options, random_state=0).fit(X, y)
+    assert not model.terms_
+    with pytest.warns(UserWarning, match="which is low"):
+        value = float(to_sympy(model, X))
+    assert y.min() < value < y.max()
+
+
 def test_sympy_takes_models_of_this_kind():
     pytest.importorskip("sympy")
-    with pytest.raises(TypeError, match="model must be a MOHN estimator"):
-        to_sympy(object())
+    for model in (MOHNGLMRegressor(), make_pipeline(MOHNRegressor())):
+        with pytest.raises(TypeError, match=r"or MOHNClassifier, got .* fitted step"):
+            to_sympy(model)

@@ -383,6 +383,19 @@ def test_integers_classify_as_the_model_does(tmp_path):
     assert_allclose(found[:, 1:], model.predict_proba(X), atol=1e-6)
 
 
+def test_integers_that_are_coarse_for_a_target_warn():
+    """All sums are over one power of two, the largest as large as fits."""
+    X = RNG.choice([-1.0, 1.0], (40, 2))
+    Y = pd.DataFrame({"watts": 1e9 * X[:, 0], "hours": 0.3 * X[:, 0] * X[:, 1]})
+    model = MOHNRegressor("given", terms=[(0,), (0, 1)]).fit(X, Y)
+    with pytest.warns(UserWarning, match="coarse for hours: .*accumulator_bits=64"):
+        model.to_c(arithmetic="integer")
+    model.to_c(arithmetic="integer", accumulator_bits=64)
+    far = MOHNRegressor("given", terms=[(0,)]).fit(X, 1e12 + X[:, 0])
+    with pytest.warns(UserWarning, match="coarse for prediction"):
+        far.to_c(arithmetic="integer")
+
+
 def test_integers_need_columns_of_two_values():
     X = RNG.normal(size=(40, 2))
     model = MOHNRegressor("given", terms=[(1,)]).fit(X, X[:, 1])

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._c_names import validate_name
+from skmohn._core._fitting import warn_caller
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._export.expressions import columns_of
-from skmohn.mohn._export.formula import Formula
+from skmohn.mohn._export.formula import LEAST_R2, Formula
 from skmohn.mohn._export.text import Text, TextWriter
 
 _WIDTH: Final = 84
@@ -155,11 +156,26 @@ def _round_weights(formula: Formula, bits: int) -> _Integers:
         )
         for p, q in zip(weights, scaled, strict=True)
     ]
+    _warn_of_rounding(formula, list(map(float, errors)), bits)
     scores = [
         WalshPolynomial(score.terms, np.array(own[:-1], dtype=object), own[-1])
         for score, own in zip(formula.scores, scaled, strict=True)
     ]
     return _Integers(scores, shift, float(max(errors)))
+
+
+def _warn_of_rounding(formula: Formula, errors: list[float], bits: int) -> None:
+    """Warn of polynomials whose terms are hardly larger than errors by rounding."""
+    cure = "pass accumulator_bits=64" if bits < 64 else 'use arithmetic="double"'
+    for k, (score, error) in enumerate(zip(formula.scores, errors, strict=True)):
+        # Of all rows that there may be, alike.
+        spread = float(np.linalg.norm(score.weights))
+        if score.terms and error**2 > (1.0 - LEAST_R2) * spread**2:
+            what = "log-odds" if formula.classes else formula.output_names[k]
+            warn_caller(
+                f"integers of {bits} bits are coarse for {what}: errors by rounding "
+                f"are up to {error:.2g}, its standard deviation is {spread:.2g}: {cure}"
+            )
 
 
 def _scale(weights: NDArray[np.float64], shift: int) -> list[int]:

@@ -47,7 +47,7 @@ from skmohn.mohn._table.target import GAUSS_HERMITE, Logarithm, Transform
 
 T = TypeVar("T")
 # R2 below which there is a warning.
-_LEAST_R2: Final = 0.99
+LEAST_R2: Final = 0.99
 # A power below it is a logarithm.
 _MIN_POWER: Final = 1e-8
 # Binary logarithm of the ends of a column beyond which they are scaled.
@@ -151,7 +151,7 @@ def _compare(estimator: Any, formula: Formula, X: TableLike, what: str) -> None:
         f"largest error {np.max(errors / spread):.2g} standard deviations"
     )
     print(message)
-    if not r2 >= _LEAST_R2:
+    if not r2 >= LEAST_R2:
         warn_caller(f"{message}, which is low: {advise_pursuit(estimator)}")
 
 

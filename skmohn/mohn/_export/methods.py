@@ -132,7 +132,8 @@ class ExportMixin:
         Warns
         -----
         UserWarning
-            If R2 of predictions of X is below 0.99.
+            If R2 of predictions of X is below 0.99, or could be by the rounding of
+            weights to integers, as where the scales of targets are far apart.
 
         See Also
         --------
@@ -171,8 +172,9 @@ class ExportMixin:
         -------
         str
             An ``aligned`` environment: each prediction, or the probability of each
-            class, and each coded input ``z``. Of a missing value, for which there is no
-            line, the input of its column is 0.
+            class, and each coded input ``z``. A missing number has no line: its input
+            is the mean of its column's in `fit`, which :meth:`to_sql` and :meth:`to_c`
+            write.
 
         Raises
         ------
