@@ -215,8 +215,9 @@ def analyze_imputations(
         Takes a completed table, as `imputer` returns it, and returns estimates and
         their variances, numbers or arrays of shape (n_estimates,).
     imputer : estimator
-        Unfitted, with ``sample_posterior=True``: missing values must be drawn, as means
-        leave out what they hide. Such as :class:`~skmohn.EnergyNetImputer`.
+        Unfitted, with ``sample_posterior=True``, or a pipeline with such a step:
+        missing values must be drawn, as means leave out what they hide. Such as
+        :class:`~skmohn.EnergyNetImputer`.
     X : table of shape (n_samples, n_features)
         Rows with missing values.
     n_imputations : int, default=10
@@ -251,7 +252,7 @@ def analyze_imputations(
     True
     """
     check_scalar(n_imputations, "n_imputations", Integral, min_val=2)
-    if not getattr(imputer, "sample_posterior", False):
+    if not any(_parameters(imputer, "sample_posterior").values()):
         raise ValueError(
             f"imputer is {imputer!r}, which does not draw missing values: set "
             "sample_posterior=True, as of EnergyNetImputer"
@@ -263,10 +264,19 @@ def analyze_imputations(
         seed = random_state.randint(2**31 - 1)
         rows: Any = _draw_rows(X, categories, random_state) if bootstrap else X
         own: Any = clone(imputer)
-        fitted = own.set_params(random_state=seed).fit(rows)
+        seeds = dict.fromkeys(_parameters(own, "random_state"), seed)
+        fitted = own.set_params(**seeds).fit(rows)
         results.append(analysis(fitted.transform(X)))
     estimates, variances = zip(*results, strict=True)
     return combine_estimates(estimates, variances, complete_df=complete_df)
+
+
+def _parameters(imputer: Any, name: str) -> dict[str, Any]:
+    """Parameter of this name, or those of the steps if the imputer has none."""
+    if hasattr(imputer, name):
+        return {name: getattr(imputer, name)}
+    parts = imputer.get_params()
+    return {key: parts[key] for key in parts if key.endswith(f"__{name}")}
 
 
 def _categories_of_rows(X: TableLike) -> list[NDArray[np.intp]]:

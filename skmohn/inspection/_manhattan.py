@@ -285,7 +285,7 @@ class ManhattanDisplay(Display):
         if self.chromosomes is not None:
             middles = [(start + stop - 1) / 2 for _, start, stop in groups]
             names = [name for name, _, _ in groups]
-            ax.set_xticks(middles, names, fontsize=8)
+            ax.set_xticks(middles, names, fontsize=8, parse_math=False)
             ax.tick_params(axis="x", length=0)
             ax.set_xlabel("chromosome")
 

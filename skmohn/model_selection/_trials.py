@@ -133,8 +133,12 @@ class Trials:
 class SearchResults(dict[str, Any]):
     """`cv_results_`, and what its scores are, of which the keys have no name."""
 
-    def __init__(self, results: Mapping[str, Any], scoring: str) -> None:
-        super().__init__(results)
+    # skops makes an empty one and sets its keys: what the scores are is then unknown,
+    # as it is of the results of another search.
+    def __init__(
+        self, results: Mapping[str, Any] | None = None, scoring: str | None = None
+    ) -> None:
+        super().__init__(results or {})
         self.scoring = scoring
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -171,9 +175,10 @@ def describe_scoring(scoring: Any, estimator: Any) -> str:
 
 def _require_scoring(results: Mapping[Any, Any], scoring: str) -> None:
     """Refuse scores of another scoring."""
-    if isinstance(results, SearchResults) and results.scoring != scoring:
+    known = results.scoring if isinstance(results, SearchResults) else None
+    if known not in (None, scoring):
         raise ValueError(
-            f"initial_results has scores of scoring={results.scoring!r}, but this "
+            f"initial_results has scores of scoring={known!r}, but this "
             f"search has {scoring!r}: pass cv_results_ of one with the same, or "
             "initial_results=None to evaluate anew"
         )

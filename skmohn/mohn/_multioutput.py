@@ -17,7 +17,7 @@ from skmohn._core._bad_values import parse_text_targets, refuse_complex, refuse_
 from skmohn._core._categories import read_table
 from skmohn._core._fitting import History, gather_warnings, table_is_read, warn_caller
 from skmohn._core._names import find_column, index_names
-from skmohn._core._sklearn import callback_context
+from skmohn._core._sklearn import callback_context, with_callbacks
 from skmohn._core._types import TableLike, check_array
 from skmohn._core._validation import is_integer, is_pair_given, to_numpy
 from skmohn.mohn._design.terms import in_order
@@ -338,7 +338,7 @@ def fit_targets(estimator: Regressor, data: _Data, params: Mapping[str, Any]) ->
         own = context.subcontext(task_name="target")
         with own.propagate_callback_context(part):
             own.call_on_fit_task_begin(**whole)
-            part._fit(data, params, task, copies)
+            _fit_target(part, data, params, task, copies)
             own.call_on_fit_task_end(**whole)
 
     for_each_target(names, fit_one)
@@ -351,6 +351,12 @@ def fit_targets(estimator: Regressor, data: _Data, params: Mapping[str, Any]) ->
     context.call_on_fit_task_end(
         **whole, reconstruction_attributes=lambda: vars(estimator).copy()
     )
+
+
+@with_callbacks
+def _fit_target(estimator: Regressor, *given: Any) -> None:
+    """Fit to one target, and drop what callbacks need meanwhile, as each `fit` does."""
+    estimator._fit(*given)
 
 
 def _prepare(

@@ -8,6 +8,8 @@ from scipy import stats
 from sklearn.base import BaseEstimator
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from skmohn import EnergyNetImputer, EnergyNetTransformer
 from skmohn.inspection import analyze_imputations, combine_estimates
@@ -102,6 +104,7 @@ def mean_of_second(table):
     "imputer",
     [
         IterativeImputer(sample_posterior=True),
+        make_pipeline(FunctionTransformer(), IterativeImputer(sample_posterior=True)),
         EnergyNetImputer(
             EnergyNetTransformer(None, 2, n_final_epochs=5), sample_posterior=True
         ),
@@ -123,6 +126,9 @@ def test_imputers(imputer):
 def test_bad_input():
     with pytest.raises(ValueError, match="sample_posterior=True"):
         analyze_imputations(mean_of_second, SimpleImputer(), some_table())
+    scaled = make_pipeline(FunctionTransformer(), IterativeImputer())
+    with pytest.raises(ValueError, match="sample_posterior=True"):
+        analyze_imputations(mean_of_second, scaled, some_table())
     with pytest.raises(ValueError, match="one for each of the estimates"):
         combine_estimates([1.0, 2.0], [[1.0, 2.0], [1.0, 2.0]])
     with pytest.raises(ValueError, match="at least 0"):

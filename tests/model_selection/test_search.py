@@ -531,6 +531,19 @@ def test_searches_are_estimators():
     np.testing.assert_array_equal(pipeline["search"].classes_, np.unique(y))
 
 
+def test_skops_stores_searches():
+    skops = pytest.importorskip("skops.io")
+    grid = {"alpha": [0.1, 1.0, 10.0, 100.0]}
+    search = BlackBoxSearchCV(Ridge(), grid, n_evaluations=2, random_state=0).fit(X, y)
+    stored = skops.dumps(search)
+    back = skops.loads(stored, trusted=skops.get_untrusted_types(data=stored))
+    np.testing.assert_array_equal(back.predict(X), search.predict(X))
+    assert_same_results(back.cv_results_, search.cv_results_)
+    # What its scores are is not in the file, and not asked for.
+    search.set_params(initial_results=back.cv_results_).fit(X, y)
+    assert len(search.cv_results_["params"]) == 4
+
+
 def test_a_fit_that_fails_leaves_the_former_one():
     search = BlackBoxSearchCV(Scored(), {"a": [0, 1]}).fit(X, y)
     before = vars(search).copy()

@@ -1,6 +1,7 @@
 """Several targets: what they share, what each has, and scikit-learn's conventions."""
 
 import copy
+import operator
 import pickle
 
 import matplotlib.pyplot as plt
@@ -599,6 +600,18 @@ def test_pickles_keep_one_factor(shared):
             strict=True,
         ):
             assert_allclose(mine, own, rtol=1e-10)
+
+
+def test_skops_stores_what_targets_share(shared):
+    """A part that kept the context of its callbacks could not be stored."""
+    skops = pytest.importorskip("skops.io")
+    stored = skops.dumps(shared)
+    trusted = skops.get_untrusted_types(data=stored)
+    assert all(name.startswith("skmohn.") for name in trusted)
+    back = skops.loads(stored, trusted=trusted)
+    assert_array_equal(back.predict(X), shared.predict(X))
+    assert all(map(operator.is_, back.model_.targets, back.estimators_))
+    assert len({id(part.model_.posterior.shared) for part in back.estimators_}) == 1
 
 
 def test_further_samples_extend_one_factor():
