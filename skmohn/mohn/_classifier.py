@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from skmohn._core._categories import one_row, read_table
 from skmohn._core._fitting import History, all_or_nothing, blas_threads_for
 from skmohn._core._html import ComputedProperty
+from skmohn._core._long import say_when_long
 from skmohn._core._options import control_of
 from skmohn._core._sklearn import (
     CallbackSupportMixin,
@@ -512,7 +513,8 @@ class MOHNClassifier(
             :class:`~sklearn.feature_selection.RFE`.
         """
         check_is_fitted(self)
-        return importances_of_classes(self)
+        with say_when_long("MOHNClassifier.feature_importances_", self._when_long):
+            return importances_of_classes(self)
 
     @property
     def relevance_(self) -> NDArray[np.float64]:
@@ -595,7 +597,8 @@ class MOHNClassifier(
             If pandas is not installed: it comes with the extra ``frames``.
         """
         check_is_fitted(self)
-        return to_frame(tabulate_class_effects(self), "effects_table")
+        with say_when_long("MOHNClassifier.effects_table", self._when_long):
+            return to_frame(tabulate_class_effects(self), "effects_table")
 
     def collinear_terms_table(self) -> Any:
         """List sets of columns that are nearly collinear with the products.
