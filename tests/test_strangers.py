@@ -164,7 +164,7 @@ def test_dates_as_text(pattern):
     X = read(("day", DAYS.strftime(pattern)), ("other", OTHER))
     warned(mohn(), X, EFFECT, "column day", "is text of dates: pandas.to_datetime")
     refused(
-        blm(), X, EFFECT, "column day holds", "pandas.to_datetime makes times of day"
+        blm(), X, EFFECT, "column day holds", "pandas.to_datetime converts day to times"
     )
 
 
@@ -206,14 +206,14 @@ def test_numbers_with_units_are_warned_of(family):
     table = read(*UNITS)
     cures = [
         "column weight ('1 kg', ...) is text of numbers with the unit 'kg': "
-        "pandas.to_numeric makes numbers of it without 'kg'",
+        "pandas.to_numeric converts it to numbers once 'kg' is removed",
         "column income ('1,000.5', ...) is text of numbers: "
         "pandas.read_csv(thousands=',')",
         "column share ('1%', ...) is text of numbers with the unit '%'",
         "column price ('$1.50', ...) is text of numbers with the unit '$'",
         "column length ('1,5', ...) is text of numbers: pandas.read_csv(decimal=',')",
         "column speed ('1 km/h', ...) is text of numbers with the unit 'km/h'",
-        "makes numbers of it without 'g' and 'mg', all in one unit",
+        "converts it to numbers once 'g' and 'mg' are removed and all are in one unit",
     ]
     warned(family(), table, EFFECT, *cures)
     table = read(
@@ -224,10 +224,10 @@ def test_numbers_with_units_are_warned_of(family):
     )
     cures = [
         "pandas.read_csv(thousands='.', decimal=',')",
-        "column people ('1 000', ...) is text of numbers: pandas.to_numeric makes "
-        "numbers of it without ' '",
-        "without '\\xa0'",
-        "with '-' for '\u2212'",
+        "column people ('1 000', ...) is text of numbers: pandas.to_numeric converts "
+        "it to numbers once ' ' is removed",
+        "once '\\xa0' is removed",
+        "with '-' in place of '\u2212'",
     ]
     warned(family(), table, EFFECT, *cures)
 
@@ -235,7 +235,7 @@ def test_numbers_with_units_are_warned_of(family):
 def test_numbers_with_units_are_refused_by_column():
     """Who needs numbers says which columns are none, and how they become such."""
     table = read(*UNITS[:2], ("other", OTHER))
-    cures = "numbers of weight without 'kg'", "read_csv(thousands=',') makes numbers of"
+    cures = "weight to numbers once 'kg' is removed", "read_csv(thousands=',') converts"
     refused(blm(), table, EFFECT, "column weight holds text", *cures)
     table = read(*UNITS[:2], ("other", OTHER), thousands=",")
     table["weight"] = pd.to_numeric(table["weight"].str.removesuffix(" kg"))
@@ -271,7 +271,7 @@ MISSING = np.arange(N) % 8 == 3
 def test_text_for_missing_values(family, marker):
     """A dash among numbers is a value that nobody measured, not a category."""
     X = read(("dose", np.where(MISSING, marker, DOSE)), ("other", OTHER))
-    cure = f"beside {marker!r}: pandas.to_numeric makes numbers of it, after "
+    cure = f"beside {marker!r}: pandas.to_numeric converts it to numbers, after "
     warned(family(), X, EFFECT, cure + f"pandas.read_csv(na_values=[{marker!r}])")
 
 
@@ -346,9 +346,9 @@ def test_columns_of_several_types(family):
     )
     cures = (
         "column a: ",
-        "pandas.to_numeric makes numbers of it, after pandas.read_csv(na_values=['n.a",
+        "converts it to numbers, after pandas.read_csv(na_values=['n.a",
         "column b: ",
-        "astype(str) makes text",
+        "astype(str) converts all its values to text",
     )
     refused(family(), X, EFFECT, *cures, error=TypeError)
 
@@ -375,7 +375,7 @@ def test_spellings_of_a_category():
     """Forms are filled in by hand; alleles are not, and differ by case."""
     words = np.array(["yes", "Yes ", "no", "No"])[DOSE % 4]
     X = pd.DataFrame({"salt": words, "allele": np.array(["a", "A"])[DOSE % 2]})
-    alike = "column salt has 'No' and 'no', which differ in case or spaces alone"
+    alike = "column salt has 'No' and 'no', which differ only in case or spaces"
     with pytest.warns(UserWarning, match=re.escape(alike)) as record:
         mohn().fit(X, EFFECT)
     assert "allele" not in str(record[0].message)
@@ -458,7 +458,7 @@ def test_booleans(words):
     assert abs(np.diff(model.predict(rows))[0]) == pytest.approx(10.0, abs=0.1)
     if X["flag"].dtype != bool:
         numbers = {word: number for number, word in enumerate(words)}
-        refused(blm(), X, y, f"map({numbers}) makes numbers of flag")
+        refused(blm(), X, y, f"map({numbers}) converts flag to numbers")
         X["flag"] = X["flag"].map(numbers)
     assert blm().fit(X, y).score(X, y) > 0.9
 
@@ -491,9 +491,9 @@ def test_targets_of_text(family):
     """A target with units is refused by a message that has the cure."""
     X = read(("dose", DOSE), ("other", OTHER))
     for y, cure in (
-        ([f"{v} kg" for v in EFFECT], "in y: pandas.to_numeric makes numbers of it"),
+        ([f"{v} kg" for v in EFFECT], "in y: pandas.to_numeric converts it to numbers"),
         ([f"{1000 * v:,.1f}" for v in EFFECT], "in y: pandas.read_csv(thousands=',')"),
-        (DAYS.strftime("%Y-%m-%d"), "in y: pandas.to_datetime makes times of it"),
+        (DAYS.strftime("%Y-%m-%d"), "in y: pandas.to_datetime converts it to times"),
         (np.array(["low", "high"])[DOSE % 2], "in y: classifiers take text"),
     ):
         for form in (pd.Series, list, lambda values: np.array(list(values))):

@@ -28,10 +28,9 @@ from skmohn._core._sklearn import (
 from skmohn._core._tables import ALL_NUMBERS, DTYPES, array_as_fitted, validate_table
 from skmohn._core._text import (
     column_values,
-    columns_of_ids,
     columns_of_text,
     refuse_text,
-    warn_of_text,
+    screen_text,
 )
 from skmohn._core._times import (
     column_types,
@@ -49,8 +48,8 @@ from skmohn._core._types import TableLike, TableReader, check_array, validate_da
 from skmohn._core._unreadable import refuse_unreadable
 from skmohn._core._validation import is_integer, name_dtype, to_numpy, weighted_rows
 
-_TO_TEXT = "astype(str) makes text of all its values"
-_TO_NUMBERS = "pandas.to_numeric makes numbers of text"
+_TO_TEXT = "astype(str) converts all its values to text"
+_TO_NUMBERS = "pandas.to_numeric converts text to numbers"
 
 
 class CategoricalEstimator(Protocol):
@@ -280,8 +279,7 @@ def read_table(
     if reset:
         owner, left_out = _owner(estimator, like), []
         if isinstance(like.categorical_features, str):
-            left_out = columns_of_ids(known, columns)
-            warn_of_text(known, columns, left_out, names, owner)
+            left_out = screen_text(known, columns, names, owner)
         categorical = [j for j in columns if j not in left_out]
         learned = Categories.learn(known, categorical, names, like.handle_unknown)
         estimator._categories = replace(learned, owner=owner, left_out=tuple(left_out))

@@ -36,8 +36,8 @@ _SPACES = (" ", "\u00a0", "\u202f", "'")
 _MINUS = "\u2212"  # not the hyphen that numbers are read with
 # The column, in a cure.
 IT = "{it}"
-_TO_NUMBERS = "pandas.to_numeric makes numbers of {it}"
-_TO_TIMES = "pandas.to_datetime makes times of {it}"
+_TO_NUMBERS = "pandas.to_numeric converts {it} to numbers"
+_TO_TIMES = "pandas.to_datetime converts {it} to times"
 # What text can be, with the cure: the first that all of it is.
 _KINDS = (
     # Days as numbers with marks between, and what may follow; months by their names.
@@ -55,36 +55,36 @@ _KINDS = (
     (
         r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[ap]m)?",
         "times of day",
-        "pandas.to_timedelta makes durations of {it}, written as '08:30:00'",
+        "pandas.to_timedelta converts {it} to durations if written as '08:30:00'",
     ),
     (_NUMBER, "numbers", _TO_NUMBERS),
     (
         rf"{_GROUPED}|{_NUMBER}",
         "numbers",
-        "pandas.read_csv(thousands=',') makes numbers of {it}",
+        "pandas.read_csv(thousands=',') converts {it} to numbers",
     ),
     (
         r"[-+]?\d+,\d+|[-+]?\d+",
         "numbers",
-        "pandas.read_csv(decimal=',') makes numbers of {it}",
+        "pandas.read_csv(decimal=',') converts {it} to numbers",
     ),
     (
         r"[-+]?\d{1,3}(\.\d{3})+(,\d+)?|[-+]?\d+(,\d+)?",
         "numbers",
-        "pandas.read_csv(thousands='.', decimal=',') makes numbers of {it}",
+        "pandas.read_csv(thousands='.', decimal=',') converts {it} to numbers",
     ),
     *(
         (
             rf"[-+]?\d{{1,3}}({space}\d{{3}})+([.,]\d+)?|{_NUMBER}",
             "numbers",
-            f"{_TO_NUMBERS} without {space!r}",
+            f"{_TO_NUMBERS} once {space!r} is removed",
         )
         for space in _SPACES
     ),
     (
         rf"{_MINUS}?{_NUMBER}",
         "numbers",
-        f"{_TO_NUMBERS} with '-' for {_MINUS!r}",
+        f"{_TO_NUMBERS} with '-' in place of {_MINUS!r}",
     ),
 )
 # Of a number, what stands before it, if it is a currency, or behind it.
@@ -97,7 +97,7 @@ _TRUTHS = (("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("off", "on
 
 
 def find_cure(values: Sequence[object] | NDArray) -> str | None:
-    """Code that makes numbers or times of text; ``{it}`` in it is the column."""
+    """Code that converts text to numbers or times; ``{it}`` in it is the column."""
     known = [value for value in values if not is_unknown(value)]
     texts = sorted(set(itertools.filterfalse(is_number, filter(is_text, known))))
     for truths in _TRUTHS:
@@ -106,7 +106,7 @@ def find_cure(values: Sequence[object] | NDArray) -> str | None:
                 texts, key=lambda text: truths.index(text.strip().lower())
             )
             numbers = {text: number for number, text in enumerate(by_truth)}
-            return f"map({numbers}) makes numbers of {IT}"
+            return f"map({numbers}) converts {IT} to numbers"
     _, cure, _ = read_meaning(texts, min_count=1)
     return cure or read_meaning(sorted({str(value) for value in known}))[1]
 
@@ -134,9 +134,10 @@ def read_meaning(
     if _are_most(fits, texts, min_count) and is_measured:
         unit = " and ".join(map(repr, units))
         what = f"numbers with the unit {unit}"
-        cure = f"{_TO_NUMBERS} without {unit}"
+        are = "is" if len(units) == 1 else "are"
+        cure = f"{_TO_NUMBERS} once {unit} {are} removed"
         if len(units) > 1:
-            cure += ", all in one unit"
+            cure += " and all are in one unit"
         return _beside_markers(what, cure, fits, texts)
     return None, None, None
 

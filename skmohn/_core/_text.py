@@ -67,33 +67,16 @@ def refuse_text(X: TableLike, categorical: Iterable[int], why: str) -> None:
         )
 
 
-def columns_of_ids(X: TableLike, columns: Sequence[int]) -> list[int]:
-    """Columns of text that differs in nearly all rows, as names and remarks do."""
-    # A type of categories is a wish.
-    types = column_types(X)
-    of_text = [
-        j for j in columns if not (types and types[j].startswith(_CATEGORY_TYPES))
-    ]
-    return [j for j in of_text if _holds_ids(column_values(X, j))]
-
-
-def _holds_ids(values: NDArray[np.object_]) -> bool:
-    texts = [value for value in values if not is_unknown(value)]
-    if not all(map(is_text, texts)):
-        return False
-    return len(set(texts)) >= max(_MIN_IDS, _ID_FRACTION * len(texts))
-
-
-def warn_of_text(
+def screen_text(
     X: TableLike,
     columns: Sequence[int],
-    left_out: Sequence[int],  # of the columns, those of ids
     names: Sequence[str],
     owner: str = "",  # of the parameter, see `Categories`
-) -> None:
-    """Warn of text whose meaning categories lose: dates, numbers, names of rows."""
+) -> list[int]:
+    """Find text that differs in nearly all rows; warn of meanings that are lost."""
     # The columns are those that are read as categories although none were declared.
-    types, read, ignored = column_types(X), [], []
+    types = column_types(X)
+    ids, read, left_out = [], [], []  # columns, and messages on two kinds of them
     for j in columns:
         # A type of categories is a wish, but for the order that it may have.
         if types and types[j].startswith(_CATEGORY_TYPES):
@@ -103,40 +86,52 @@ def warn_of_text(
                     "pandas' cat.codes, are numbers that keep the order"
                 )
             continue
-        values = column_values(X, j)
-        known = [value for value in values if not is_unknown(value)]
-        texts = sorted(set(filter(is_text, known)))
-        if known and all(map(is_text, known)) and j not in left_out:
+        known = [value for value in column_values(X, j) if not is_unknown(value)]
+        if not known or not all(map(is_text, known)):
+            continue
+        texts = sorted(set(known))
+        is_id = len(texts) >= max(_MIN_IDS, _ID_FRACTION * len(known))
+        if is_id:
+            ids.append(j)
+        else:
             read += [f"column {names[j]} has {alike}" for alike in _spellings(texts)]
         # Two categories have an order.
-        if len(texts) < MIN_ORDERED or not all(map(is_text, known)):
+        if len(texts) < MIN_ORDERED:
             continue
         what, cure, example = read_meaning(texts)
-        found = ignored if j in left_out else read
+        found = left_out if is_id else read
         if what and cure:
             found.append(
                 f"column {names[j]} ({example!r}, ...) is text of {what}: "
                 + cure.replace(IT, "it")
             )
-        elif j in left_out:
+        elif is_id:
             found.append(
-                f"column {names[j]} ({texts[0]!r}, ...) has another text in nearly "
-                "each row, as names and remarks have"
+                f"column {names[j]} ({texts[0]!r}, ...) has a different text in nearly "
+                "every row, as names and remarks do"
             )
-    name_it = f"name it in categorical_features{owner}"
     messages = []
-    if ignored:
+    if left_out:
+        is_, it = _agree(left_out)
         messages.append(
-            f"{listed(ignored)}; it is left out, since nothing follows from texts that "
-            f"occur once: {name_it} to read it as categories"
+            f"{listed(left_out)}; {is_} left out, since nothing can be learned from "
+            f"text that occurs once: name {it} in categorical_features{owner} to read "
+            f"{it} as categories"
         )
     if read:
+        is_, it = _agree(read)
         messages.append(
-            f"{listed(read)}; it is read as categories, which have no order: {name_it} "
-            "where that is meant"
+            f"{listed(read)}; {is_} read as categories, which have no order: name {it} "
+            f"in categorical_features{owner} if that is intended"
         )
     if messages:
         warn_of_table("; ".join(messages))
+    return ids
+
+
+def _agree(columns: Sequence[str]) -> tuple[str, str]:
+    """Pronouns of one column or of several."""
+    return ("it is", "it") if len(columns) == 1 else ("they are", "them")
 
 
 def _spellings(texts: Sequence[str]) -> list[str]:
@@ -151,8 +146,8 @@ def _spellings(texts: Sequence[str]) -> list[str]:
         return []
     *others, last = map(repr, alike[0])
     return [
-        f"{', '.join(others)} and {last}, which differ in case or spaces alone: "
-        "str.strip and str.lower make one category of such"
+        f"{', '.join(others)} and {last}, which differ only in case or spaces: "
+        "str.strip and str.lower make them one category"
     ]
 
 

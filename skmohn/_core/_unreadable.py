@@ -23,19 +23,19 @@ _ARRAYS = "OSV"
 _LONGEST: Final = 60
 # Types of values, and the cure: the first that fits.
 _CURES = (
-    ("Period", f"dt.to_timestamp() makes times of {IT}"),
-    ("Interval", f"map(lambda interval: interval.mid) makes numbers of {IT}"),
-    (dict, f"pandas.json_normalize makes columns of {IT}"),
-    ((bytes, bytearray), f"str.decode('utf-8') makes text of {IT}"),
-    (Complex, f"numpy.real and numpy.imag make two columns of {IT}"),
-    (time, f"pandas.to_timedelta makes durations of {IT}, written as '08:30:00'"),
-    ((date, np.datetime64), f"pandas.to_datetime makes times of {IT}"),
-    ((timedelta, np.timedelta64), f"pandas.to_timedelta makes durations of {IT}"),
+    ("Period", f"dt.to_timestamp() converts {IT} to times"),
+    ("Interval", f"map(lambda interval: interval.mid) converts {IT} to numbers"),
+    (dict, f"pandas.json_normalize converts {IT} to columns"),
+    ((bytes, bytearray), f"str.decode('utf-8') converts {IT} to text"),
+    (Complex, f"numpy.real and numpy.imag convert {IT} to two columns"),
+    (time, f"pandas.to_timedelta converts {IT} to durations if written as '08:30:00'"),
+    ((date, np.datetime64), f"pandas.to_datetime converts {IT} to times"),
+    ((timedelta, np.timedelta64), f"pandas.to_timedelta converts {IT} to durations"),
     (
         (list, tuple, set, frozenset, np.ndarray),
-        f"pandas.DataFrame makes columns of the lists of {IT}",
+        f"pandas.DataFrame converts lists of {IT} to columns",
     ),
-    (object, f"make numbers or categories of {IT}, or leave {IT} out"),
+    (object, f"convert {IT} to numbers or categories, or leave {IT} out"),
 )
 
 

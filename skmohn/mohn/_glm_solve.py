@@ -102,7 +102,7 @@ class GLMModel:
         """Fit weights of products of one-hot inputs."""
         response = Response.of(samples)
         columns = product_columns(samples.inputs, terms)
-        variances = _prior_variances(samples, terms, C)
+        variances = _prior_variances(_first_category(samples), terms, C)
         mode, dispersion = fit_glm(columns, response, variances, is_adjusted=True)
         root = None
         if len(mode) <= JOINT.max_joint:
@@ -367,10 +367,10 @@ def _choose(
     paths = cast(Sequence[GLMPath], selection.paths)
     weights = np.concatenate([path.validation[1] for path in paths])
     workers: Any = Parallel(n_jobs=settings.n_jobs)
-    losses, best = [], []
+    first, losses, best = _first_category(samples), [], []
     for name, candidate in candidates.items():
         by_fold = workers(
-            delayed(_held_out_losses)(path, samples, candidate.of_fold(path), penalties)
+            delayed(_held_out_losses)(path, first, candidate.of_fold(path), penalties)
             for path in paths
         )
         of_penalties = np.concatenate(by_fold, axis=1)
@@ -390,26 +390,27 @@ def _choose(
 
 
 def _held_out_losses(
-    path: GLMPath,
-    samples: TrainingData,
-    terms: list[Term],
-    penalties: Sequence[float],
+    path: GLMPath, first: int, terms: list[Term], penalties: Sequence[float]
 ) -> NDArray[np.float64]:
     """Log losses of the held-out rows of a fold, (n_penalties, n_rows)."""
     nothing = np.zeros(0)
     if not terms:  # no weight has a penalty
         return np.tile(path.held_out_losses(terms, nothing), (len(penalties), 1))
-    variances = (_prior_variances(samples, terms, C) for C in penalties)
+    variances = (_prior_variances(first, terms, C) for C in penalties)
     return np.array([path.held_out_losses(terms, own) for own in variances])
 
 
+def _first_category(samples: TrainingData) -> int:
+    """Number of the first input that is a category; the numbers come before."""
+    n_categories = sum(alphabet.size for alphabet in samples.coding.plain_alphabets)
+    return samples.inputs.shape[1] - n_categories
+
+
 def _prior_variances(
-    samples: TrainingData, terms: Sequence[Term], C: float
+    first: int, terms: Sequence[Term], C: float
 ) -> NDArray[np.float64]:
-    """Prior variances of the weights of products of one-hot inputs."""
+    """Prior variances of the weights of products; categories begin at `first`."""
     # Categories of a column are as many inputs: they are taken as 0 and 1, not as the
     # -1 and +1 that they are coded as, which would be prior variances of 4 C.
-    n_categories = sum(alphabet.size for alphabet in samples.coding.plain_alphabets)
-    first = samples.inputs.shape[1] - n_categories
     counts = [sum(number >= first for number in term) for term in terms]
     return C * 0.25 ** np.array(counts, dtype=float)

@@ -783,7 +783,7 @@ class MOHNRegressor(
         rows = self._to_rows(read_table(self, X))
         clip = control_of(self, "gp_options").clip
         rng = check_random_state(random_state)
-        with say_when_long("MOHNRegressor.sample_y", "fewer rows at a time take less"):
+        with say_when_long("MOHNRegressor.sample_y", "pass fewer rows at a time"):
             return model.sample(rows, n_samples, rng, clip)
 
     def weight_posterior(

@@ -180,7 +180,7 @@ class BlackBoxOptimizer:
 
     history_: History
 
-    _when_long = "fewer points at a time take less"
+    _when_long = "pass fewer points at a time"
 
     def __init__(
         self,

@@ -102,7 +102,8 @@ def test_all_columns_of_words_are_named(network):
     table[4, 2] = "b"
     expected = (
         "column 0 holds text, '2024-01-31', column 2 holds text, 'b', but numbers are "
-        "needed: OneHotEncoder makes some of them; pandas.to_datetime makes times of 0"
+        "needed: OneHotEncoder makes some of them; pandas.to_datetime converts 0 to "
+        "times"
     )
     refused(network, table, TARGETS[network], match=re.escape(expected))
     model = network(**QUICK).fit(X, TARGETS[network])

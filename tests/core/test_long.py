@@ -68,8 +68,8 @@ def test_a_long_tell_names_what_the_user_called(monkeypatch):
         Portfolio, "tell", lambda *given: time.sleep(0.1) or tell(*given)
     )
     message = (
-        "BlackBoxOptimizer.tell has taken 0.05 s and goes on: fewer points at a time "
-        "take less"
+        "BlackBoxOptimizer.tell has taken 0.05 s and goes on: pass fewer points at a "
+        "time"
     )
     with pytest.warns(UserWarning, match=f"^{message}$"):
         optimizer.tell([[0, 1, 1]], [0.5])

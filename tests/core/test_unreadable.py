@@ -76,8 +76,8 @@ def test_all_bad_columns_are_named_with_their_cures(model):
     message = str(caught.value)
     for name in ("when", "span", "pair", "other"):
         assert f"column {name} holds" in message
-    assert "makes times of column when, column other" in message
-    assert "makes numbers of column span" in message
+    assert "converts column when, column other to times" in message
+    assert "converts column span to numbers" in message
     assert "column a " not in message
 
 

@@ -495,7 +495,7 @@ def test_all_columns_that_are_wrong_are_named():
     expected = (
         "column base holds text, '[A-Z]', column size holds text, '\\w+', column sex "
         "holds text, '(fe)?male', column day holds text, '2024-1-31', but are not "
-        "among categorical_features: add them there; pandas.to_datetime makes times of"
+        "among categorical_features: add them there; pandas.to_datetime converts"
     )
     with pytest.raises(ValueError, match=expected):
         MOHNRegressor("gp", categorical_features=None).fit(X, y)
@@ -537,10 +537,11 @@ def test_text_that_has_an_order_is_warned_of(dtype):
         dtype=dtype,
     )
     message = (
-        r"column day \('2024-01-01', ...\) is text of dates: pandas.to_datetime makes "
-        r"times of it, column time \('1.2.2024 12:30', ...\) is text of dates: .*, "
-        r"column weight \('0.5', ...\) is text of numbers: pandas.to_numeric makes "
-        r"numbers of it; it is read as categories"
+        r"column day \('2024-01-01', ...\) is text of dates: pandas.to_datetime "
+        r"converts it to times, column time \('1.2.2024 12:30', ...\) is text of "
+        r"dates: .*, "
+        r"column weight \('0.5', ...\) is text of numbers: pandas.to_numeric "
+        r"converts it to numbers; they are read as categories"
     )
     with pytest.warns(UserWarning, match=message):
         model = MOHNRegressor("gp").fit(X, y)

@@ -258,13 +258,13 @@ class ScorePath(ABC):
         centered = columns - columns.mean(axis=0)
         centered /= _lengths(centered)
         for j in np.argsort(-gains, kind="stable"):
+            if len(chosen) == batch or not gains[j] > min_gain:
+                break
             # A product with a flag that is nearly always the same is nearly the one
             # without, which has fewer rivals.
             is_like = np.abs(centered.T @ centered[:, j]) > LOGISTIC_SEARCH.max_cosine
             is_like[j] = True
             j = int(np.argmax(np.where(is_like, gains / thresholds, -np.inf)))
-            if len(chosen) == batch or not gains[j] > min_gain:
-                break
             cosines = np.abs(columns[:, j] @ self.columns) / (lengths[j] * known)
             if np.any(cosines > LOGISTIC_SEARCH.max_cosine_rounding):
                 continue
