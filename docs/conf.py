@@ -106,7 +106,9 @@ intersphinx_mapping = {
 intersphinx_timeout = 5
 
 # How long a fit takes is the building machine's, and no output of an example.
-warnings.filterwarnings("ignore", r"[\s\S]* has taken \d+ s and goes on", UserWarning)
+warnings.filterwarnings(
+    "ignore", r"[\s\S]* has taken \d+ s and is still running", UserWarning
+)
 
 # From easy to special.
 EXAMPLES = {

@@ -283,7 +283,9 @@ def test_markers_are_read_as_missing():
     model = mohn().fit(X, EFFECT)
     known = X[~MISSING]
     np.testing.assert_allclose(model.predict(known), EFFECT[~MISSING], atol=1.5)
-    refused(blm(), X, EFFECT, "contains NaN in column 'dose': fill", "EnergyNetImputer")
+    refused(
+        blm(), X, EFFECT, "contains NaN in column 'dose': impute", "EnergyNetImputer"
+    )
     filled = EnergyNetImputer(LAYER, random_state=0).fit_transform(X)
     assert blm().fit(filled, EFFECT).score(filled[~MISSING], EFFECT[~MISSING]) > 0.9
 
@@ -322,7 +324,7 @@ def test_a_missing_target(family):
     """Rows without a target are to be left out, and -999 is none."""
     X = read(("dose", DOSE), ("other", OTHER))
     y = pd.Series(EFFECT)
-    refused(family(), X, y.where(~MISSING), "y contains NaN in 4 of 32 rows: leave")
+    refused(family(), X, y.where(~MISSING), "y contains NaN in 4 of 32 rows: drop")
     warned(family(), X, y.where(~MISSING, -999.0), "y has -999 in 4 of 32 rows")
 
 
@@ -388,10 +390,10 @@ def test_constant_and_empty_columns():
     X = read(("dose", DOSE), ("site", ["Bonn"] * N), ("one", [1] * N), ("no", [""] * N))
     decided(X, EFFECT, "dose")
     X["nor"], numbers = np.nan, X.drop(columns="site")
-    empty = "NaN in all samples of columns 'no', 'nor': ", "leave them out"
+    empty = "NaN in all samples of columns 'no', 'nor': ", "drop them"
     refused(energynet(), X, EFFECT, *empty)
     numbers = X.drop(columns="site")
-    refused(blm(), numbers, EFFECT, "NaN in columns 'no', 'nor': fill")
+    refused(blm(), numbers, EFFECT, "NaN in columns 'no', 'nor': impute")
     numbers = numbers.drop(columns=["no", "nor"])
     assert blm().fit(numbers, EFFECT).score(numbers, EFFECT) > 0.9
 
@@ -402,7 +404,11 @@ def test_infinities(family):
     X = read(("a", DOSE), ("b", np.where(MISSING, "inf", OTHER)))
     X["c"] = -X["b"]
     refused(
-        family(), X, EFFECT, "infinity", "in columns 'b', 'c': make such values NaN"
+        family(),
+        X,
+        EFFECT,
+        "infinity",
+        "in columns 'b', 'c': replace such values with NaN",
     )
 
 
@@ -515,7 +521,7 @@ def test_classes_of_text(model):
     """Classes are words, some of them missing; measurements are no classes."""
     X = read(("dose", DOSE), ("other", OTHER))
     y = pd.Series(np.where(DOSE > 4, "high", "low"))
-    refused(model, X, y.where(~MISSING), "contains NaN in 4 of 32 rows: leave these")
+    refused(model, X, y.where(~MISSING), "contains NaN in 4 of 32 rows: drop these")
     refused(model, X, pd.Series(EFFECT), re.escape("continuous"))
     model.fit(X, y)
     assert set(model.predict(X)) <= {"high", "low"}

@@ -26,15 +26,15 @@ _FILLS = np.array([9.969209968386869e36, 1e20, -_LARGEST, _LARGEST], dtype=np.fl
 # Integers up to it are floats.
 _EXACT: Final = 2.0**53
 # What becomes of samples whose targets are far off all others.
-LEFT_OUT: Final = "a fit leaves these samples out"
+LEFT_OUT: Final = "these samples are left out of the fit"
 # What becomes of such numbers in columns.
-AS_MISSING: Final = "a fit takes these for missing"
+AS_MISSING: Final = "fit treats these as missing"
 # With fewer other values nothing is far from them.
 _MIN_OTHERS: Final = 3
 # How the names of types begin, of numpy, pandas, polars and pyarrow.
 _TIMES = "date", "time", "duration"
 _MERGED: Final = (
-    "integers above 2 ** 53 that differ, but not as floats: subtract the smallest"
+    "integers above 2 ** 53 that differ but are equal as floats: subtract the smallest"
 )
 # Of columns that may hold integers above it.
 _LONG = "int64", "uint64", "object"
@@ -71,11 +71,11 @@ def name_bad_values(X: TableLike, y: ArrayLike | None = None) -> Iterator[None]:
             # Of a data frame; an array has a shape that scikit-learn names.
             what, where = "X has no columns", ": pass at least one"
         elif what.startswith("setting an array element") and _is_ragged(y):
-            what = "y has values of several parts, such as tuples"
+            what = "y has values with several parts, such as tuples"
             where = ": pass one label or number for each row"
         elif what.startswith("setting an array element") and _is_ragged(X):
             what = "X has rows of different lengths"
-            where = ": pass the same number for each row, NaN where one is missing"
+            where = ": pass equally many values for every row, NaN where one is missing"
         else:
             where = ""
         if not where:
@@ -106,8 +106,8 @@ def refuse_odd_tables(X: TableLike) -> None:
     fills = [getattr(dtype, "fill_value", None) for dtype in dtypes]
     if fills and None not in fills and any(fill != 0 for fill in fills):
         raise ValueError(
-            "X has sparse columns that leave out other values than 0, such as NaN: "
-            "pass X.sparse.to_dense()"
+            "X has sparse columns with a fill value other than 0, such as NaN: pass "
+            "X.sparse.to_dense()"
         )
     counts = Counter(getattr(X, "columns", ()))
     twins = [repr(name) for name, count in counts.items() if count > 1]
@@ -169,8 +169,8 @@ def refuse_times(y: Any, name: str = "y") -> None:
 
 def _refuse_time(kind: object, name: str) -> NoReturn:
     raise ValueError(
-        f"{name} has {kind}, and targets are numbers: pass durations in a unit of your "
-        f'choice, such as ({name} - {name}.min()) / numpy.timedelta64(1, "D")'
+        f"{name} has {kind}, but targets must be numbers: pass durations in a unit of "
+        f'your choice, such as ({name} - {name}.min()) / numpy.timedelta64(1, "D")'
     )
 
 
@@ -203,7 +203,7 @@ def _refuse_object(value: Any, name: str) -> None:
         float(value)
     except TypeError as error:
         raise TypeError(
-            f"{name} has {value!r:.60}, and targets are numbers: {error}"
+            f"{name} has {value!r:.60}, but targets must be numbers: {error}"
         ) from error
 
 
@@ -229,7 +229,7 @@ def warn_of_markers(table: NDArray, names: Sequence[str]) -> None:
                 found.add(int(marker) if abs(marker) < _EXACT else marker)
     if parts:
         warn_of_table(
-            f"{listed(parts)} rows, far from all other values: where it stands for a "
+            f"{listed(parts)} rows, far from all other values: if it stands for a "
             f"missing value, pandas.read_csv(na_values={sorted(found)}) makes it NaN"
         )
 
@@ -245,7 +245,7 @@ def warn_of_lone(
     if parts:
         warn_of_table(
             f"{listed(parts)}, far from all other values: {effect} ({is_lone.sum()} in "
-            "all). Where such values are right, pass logarithms"
+            "all). If such values are correct, pass logarithms"
         )
 
 
@@ -267,7 +267,7 @@ def warn_of_merged(X: TableLike, categorical: Container[int] = ()) -> None:
     if merged:
         has = "has" if len(merged) == 1 else "have"
         warn_of_table(
-            f"{listed(merged)} {has} {_MERGED}, or make text of identifiers by "
+            f"{listed(merged)} {has} {_MERGED}, or convert identifiers to text with "
             "astype(str)"
         )
 
@@ -318,10 +318,10 @@ def _describe_columns(X: TableLike, are_missing: bool) -> str:
     columns = f" in column{'s' if len(bad) > 1 else ''} {listed(bad)}: "
     if are_missing:
         return columns + (
-            "fill such values in, for instance with skmohn.EnergyNetImputer or "
-            "sklearn.impute.SimpleImputer, or leave these rows or columns out"
+            "impute such values, for instance with skmohn.EnergyNetImputer or "
+            "sklearn.impute.SimpleImputer, or drop these rows or columns"
         )
-    return columns + "make such values NaN, or leave these rows out"
+    return columns + "replace such values with NaN, or drop these rows"
 
 
 def _describe_targets(y: ArrayLike | None) -> str:
@@ -330,14 +330,14 @@ def _describe_targets(y: ArrayLike | None) -> str:
     if values.ndim != 1:
         return ""
     n_bad = sum(is_unknown(value) or _is_infinite(value) for value in values)
-    return f" in {n_bad} of {len(values)} rows: leave these rows out" if n_bad else ""
+    return f" in {n_bad} of {len(values)} rows: drop these rows" if n_bad else ""
 
 
 def _cure_text(values: NDArray) -> str:
     """Cure for targets that are text."""
     flat = np.asarray(values, dtype=object).ravel()
     if any(isinstance(value, bytes) for value in flat):
-        return "decode bytes, and make numbers of text"
+        return "decode bytes, and convert text to numbers"
     cure = find_cure(flat)
     return cure.replace(IT, "it") if cure else "classifiers take text"
 
@@ -349,7 +349,7 @@ def _describe_complex(X: TableLike, y: ArrayLike | None) -> str:
             if name == "y":
                 return _describe_complex_targets(name)
             return (
-                f": {name} has complex numbers, pass their real and imaginary parts as "
+                f": {name} has complex numbers; pass their real and imaginary parts as "
                 f"columns, such as numpy.hstack([{name}.real, {name}.imag])"
             )
     return ""
@@ -357,8 +357,8 @@ def _describe_complex(X: TableLike, y: ArrayLike | None) -> str:
 
 def _describe_complex_targets(name: str) -> str:
     return (
-        f": {name} has complex numbers, and targets are real numbers or labels: pass "
-        f"a part of them, such as {name}.real, or abs({name})"
+        f": {name} has complex numbers, but targets must be real numbers or labels; "
+        f"pass a part of them, such as {name}.real, or abs({name})"
     )
 
 
@@ -390,12 +390,12 @@ def check_labels(y: Any) -> None:
         label = f"labels of {type(labels[0]).__name__}, such as {labels[0]!r:.60}"
         if kind := _number_type(labels):
             raise ValueError(
-                f"Unknown label type: y has {label}, but dtype object, which may hold "
+                f"Unknown label type: y has {label}, but dtype object, which can hold "
                 f"anything: pass y.astype({kind})"
             ) from error
         raise ValueError(
-            f"Unknown label type: y has {label}, and classes are strings, integers or "
-            "times: pass [str(label) for label in y]"
+            f"Unknown label type: y has {label}, but classes must be strings, integers "
+            "or times: pass [str(label) for label in y]"
         ) from error
 
 

@@ -31,17 +31,17 @@ def validate_name(name: str) -> None:
     """Raise unless a name can be that of files and the prefix of names in C."""
     if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]{0,30}", name):
         raise ValueError(
-            f"name must be a C identifier of at most 31 small letters, digits and "
-            f"underscores that begins with a letter, got {name!r}; in capitals it "
-            "is the name of macros"
+            "name must be a C identifier of at most 31 lowercase letters, digits and "
+            f"underscores that begins with a letter, got {name!r}; macros use it in "
+            "capitals"
         )
     if name in _SYSTEM:
         raise ValueError(
-            f"name={name!r} is that of a header of C libraries, which would include "
-            f"this {name}.h instead: take another name"
+            f"name={name!r} is the name of a header of C libraries, which would "
+            f"include this {name}.h instead: choose another name"
         )
     if name in _DEVICES.split():
         raise ValueError(
-            f"name={name!r} is a device on Windows, where no file has its name: take "
-            "another one"
+            f"name={name!r} is a device on Windows, where no file can have that name: "
+            "choose another one"
         )

@@ -343,7 +343,7 @@ def _refuse_other_text(
     if set(columns_of_text(known)).difference(columns):
         # Columns in another order are refused as such.
         validate_data(estimator, X, reset=False, skip_check_array=True)
-    refuse_text(known, columns, ", where numbers were fitted: convert {it} to such")
+    refuse_text(known, columns, ", where numbers were fitted: convert {it} to numbers")
 
 
 def as_table(X: TableLike) -> TableLike:
@@ -372,7 +372,7 @@ def one_row(x: TableLike) -> TableLike:
     if len(x.shape) == 1:
         x = x.reshape(1, -1)
     if x.shape[0] != 1:
-        raise ValueError(f"x must be one row, got {x.shape[0]} of them")
+        raise ValueError(f"x must be one row, got {x.shape[0]} rows")
     return x
 
 

@@ -27,7 +27,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 # What shows how far a fit is.
-_TO_CALLBACKS = "callbacks, such as sklearn.callback.ProgressBar, show how far it is"
+_TO_CALLBACKS = "callbacks, such as sklearn.callback.ProgressBar, show the progress"
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ else:
             if instance is None or listed is None:
                 return super().__get__(instance, owner)
             if listed == "values":
-                raise AttributeError("computed when it is asked for")
+                raise AttributeError("computed on access")
             return check_is_fitted(instance)
 
 

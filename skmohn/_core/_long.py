@@ -24,7 +24,7 @@ def say_when_long(what: str, cure: str) -> Iterator[None]:
     if _IS_TIMED.get():
         yield
         return
-    message = f"{what} has taken {LONG:g} s and goes on: {cure}"
+    message = f"{what} has taken {LONG:g} s and is still running: {cure}"
     timer = threading.Timer(LONG, _warn, (message, *_line_of_user()))
     # An interrupted process does not wait for it.
     timer.daemon = True

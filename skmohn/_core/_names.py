@@ -56,7 +56,7 @@ def find_column(
     columns = index.get(given, [given])
     if len(columns) > 1:
         raise ValueError(
-            f"{parameter} has {given!r}, which is the name of columns {columns}: give "
+            f"{parameter} has {given!r}, which is the name of columns {columns}: pass "
             "the index of the one that you mean"
         )
     column = columns[0]

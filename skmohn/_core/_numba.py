@@ -42,11 +42,11 @@ def _warn_of_change(error: Exception) -> None:
     _changes.append(error)
     if len(_changes) == 1:
         warnings.warn(
-            f"numba {numba.__version__} differs inside from the versions that skmohn "
-            f"knows ({type(error).__name__}: {error}). Results are the same, but "
-            "kernels take longer to start or to run, and numba's own cache may fail "
-            "where it is damaged or several processes fill it at once. Install a newer "
-            "skmohn, or a numba of a year before.",
+            f"numba {numba.__version__} differs internally from the versions that "
+            f"skmohn supports ({type(error).__name__}: {error}). Results are the same, "
+            "but kernels start or run more slowly, and numba's own cache may fail if "
+            "it is damaged or filled by several processes at once. Install a newer "
+            "skmohn, or a numba released a year earlier.",
             RuntimeWarning,
             stacklevel=2,
         )

@@ -284,12 +284,12 @@ def check_sample_weight(
         kind = getattr(dtype, "kind", "")
         if kind == "c":
             raise ValueError(
-                "Complex data not supported: sample_weight has complex numbers, pass "
+                "Complex data not supported: sample_weight has complex numbers; pass "
                 "real ones"
             )
         if kind in {"m", "M"}:
             # Their numbers depend on the unit.
-            raise TypeError(f"sample_weight has {dtype}, and weights are numbers")
+            raise TypeError(f"sample_weight has {dtype}, but weights must be numbers")
         weights = _check_sample_weight(sample_weight, X, **options)
     except (TypeError, ValueError) as error:
         # Most of scikit-learn's messages name them.
@@ -367,7 +367,7 @@ def require_mlp_weights(
         raise ValueError(
             "sample_weight needs scikit-learn 1.7 or later, whose networks take "
             f"weights, but {sklearn.__version__} is installed: upgrade it with pip "
-            "install --upgrade scikit-learn, or give integers and a network with "
+            "install --upgrade scikit-learn, or pass integers and a network with "
             'solver="lbfgs", for which rows can be repeated'
         )
 
@@ -393,7 +393,7 @@ class _WatchedMLP(BaseMultilayerPerceptron):
         require_memory(
             8.0 * X.shape[1] * sample_weight.sum(),
             "sample_weight as repeated rows",
-            "divide the weights by what they have in common",
+            "divide the weights by their common divisor",
         )
         rows = np.repeat(np.arange(len(X)), sample_weight.astype(np.int64))
         return super().fit(X[rows], y[rows])

@@ -127,7 +127,7 @@ def compare_zones(
             validate_data(estimator, X, reset=False, skip_check_array=True)
             raise ValueError(
                 f"X: column {_name(X, j)} has {here}, but had {there} in fit: convert "
-                f"it, for instance by {_find_conversion(here, there)}"
+                f"it, for instance with {_find_conversion(here, there)}"
             )
 
 
@@ -228,7 +228,7 @@ def _objects_zone(values: NDArray, name: object) -> tzinfo | None:
     if any((zone is None) != (zones[0] is None) for zone in zones):
         raise ValueError(
             f"X: some times of column {name} have a time zone and others have none: "
-            "give all of them one, or none"
+            "give all of them a zone, or none"
         )
     return zones[0]
 
@@ -238,7 +238,7 @@ def _in_words(zones: Mapping[int, tzinfo | str | None], j: int) -> str:
     zone = zones.get(j, _NUMBERS)
     if isinstance(zone, str):  # durations or numbers
         return zone
-    return _NAIVE if zone is None else f"times of zone {zone}"
+    return _NAIVE if zone is None else f"times in zone {zone}"
 
 
 def _find_conversion(here: str, there: str) -> str:

@@ -55,12 +55,12 @@ def to_numpy(values: Any) -> Any:
         return _fill_masked(values)
     if hasattr(values, "collect_schema") and hasattr(values, "collect"):
         raise TypeError(
-            f"got a {type(values).__name__}, which is still to be computed: pass its "
+            f"got a {type(values).__name__}, which is not computed yet: pass its "
             ".collect()"
         )
     if _is_no_array(values):
         raise TypeError(
-            f"got a {type(values).__name__}, whose values are not an array, one for "
+            f"got a {type(values).__name__}, which is not an array with a value for "
             "each row: pass a list, an array or a data frame"
         )
     if hasattr(values, "to_native") and hasattr(values, "implementation"):
@@ -150,7 +150,7 @@ def refuse_set(values: object, name: str) -> None:
     """Refuse what has no order of its own: that of a set differs by process."""
     if isinstance(values, set | frozenset):
         raise ValueError(
-            f"{name} must be in an order, and a set has none, got {values!r}: pass a "
+            f"{name} must have an order, but a set has none, got {values!r}: pass a "
             "list"
         )
 
@@ -233,8 +233,8 @@ def refuse_dominant_weight(weights: NDArray[np.float64]) -> None:
     if 0.0 < others < _WEIGHTS.min_others:
         raise ValueError(
             f"the largest sample_weight, {weights[heaviest]:.6g}, is "
-            f"{1.0 / others:.3g} times that of all others together, so that these "
-            "would not count: reduce it, or drop the sample"
+            f"{1.0 / others:.3g} times the sum of all others, which would not count: "
+            "reduce it, or drop the sample"
         )
 
 
@@ -290,8 +290,8 @@ def require_memory(n_bytes: float, what: str, advice: str) -> None:
     limit = memory_limit()
     if n_bytes > limit:
         raise MemoryError(
-            f"{what} needs {format_bytes(n_bytes)} of memory and this process may have "
-            f"{format_bytes(limit)}; {advice}"
+            f"{what} needs {format_bytes(n_bytes)} of memory, but this process may use "
+            f"only {format_bytes(limit)}; {advice}"
         )
 
 

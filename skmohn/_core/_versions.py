@@ -21,8 +21,8 @@ class Versioned:
         version = state.pop(_KEY, __version__)
         if version != __version__:
             warn_caller(
-                f"{type(self).__name__} was stored by skmohn {version} and is loaded "
-                f"by {__version__}: it may fail or predict otherwise. Fit it again, or "
-                f"load it where skmohn {version} is installed"
+                f"{type(self).__name__} was saved by skmohn {version} and is loaded by "
+                f"{__version__}: it may fail or predict differently. Fit it again, or "
+                f"load it with skmohn {version}"
             )
         super().__setstate__(state)  # pyright: ignore[reportAttributeAccessIssue]

@@ -101,7 +101,7 @@ class BaseBLM(
 ):
     """Network trained by local search on the bits of its weights."""
 
-    _when_long = "max_time or a lower max_flips ends it earlier"
+    _when_long = "set max_time, or lower max_flips, to end it earlier"
     _controls = {"search_options": SearchOptions}
     _parameter_constraints = {
         "hidden_layer_sizes": [

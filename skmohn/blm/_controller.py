@@ -239,7 +239,7 @@ class BLMController(
 
     _made_with: dict[str, Any]
     _outcome: str  # the loss in the words of its objective
-    _when_long = "max_time ends it earlier"
+    _when_long = "set max_time to end it earlier"
     _controls = {"search_options": SearchOptions}
     _parameter_constraints = {
         **{name: BaseBLM._parameter_constraints[name] for name in _SHARED},

@@ -212,8 +212,8 @@ def round_mlp(
     check_is_fitted(mlp)
     if mlp.out_activation_ not in ("identity", "logistic", "softmax"):
         raise ValueError(
-            f"the outputs of mlp are of an activation {mlp.out_activation_!r}, but "
-            f'those of {cls.__name__} are sums: fit it with loss="squared_error"'
+            f"mlp has the output activation {mlp.out_activation_!r}, but the outputs "
+            f'of {cls.__name__} are sums: fit it with loss="squared_error"'
         )
     sizes = [len(mlp.coefs_[0]), *(coef.shape[1] for coef in mlp.coefs_)]
     model.set_params(hidden_layer_sizes=tuple(sizes[1:-1]), activation=mlp.activation)

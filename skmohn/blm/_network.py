@@ -380,8 +380,8 @@ def _read_weights(
         return {}
     if found is None:
         raise ValueError(
-            "the weights of samples differ (sample_weight, class_weight): a loss of "
-            "all outputs needs a parameter sample_weight then"
+            "the weights of samples differ (sample_weight, class_weight): then a loss "
+            "of all outputs needs a parameter sample_weight"
         )
     return weights
 

@@ -57,9 +57,9 @@ def concatenate_sequences(
     if not parts or any(len(part.shape) != 2 for part in parts) or len(shapes) > 1:
         found = sorted({part.shape for part in parts})
         raise ValueError(
-            "with recurrent=True X has shape (n_sequences, n_steps, n_features) or is a"
-            " list of arrays of shape (n_steps, n_features), with equally many features"
-            f"; got parts of shapes {found[:5]}"
+            "with recurrent=True X has shape (n_sequences, n_steps, n_features) or is "
+            "a list of arrays of shape (n_steps, n_features), with the same number of "
+            f"features; got parts of shapes {found[:5]}"
         )
     lengths = np.array([len(part) for part in parts], dtype=np.int64)
     if not lengths.all():
@@ -73,9 +73,9 @@ def _has_names(part: Any) -> bool:
     has_names = hasattr(kind, "columns") or hasattr(kind, "column_names")
     if has_names and not (_library_of(part) in _FRAMES and hasattr(kind, "shape")):
         raise ValueError(
-            f"X has a sequence that is a {kind.__name__} of "
-            f"{_library_of(part)}, whose names of columns would be lost: pass arrays, "
-            "or data frames of pandas or polars"
+            f"X has a sequence that is a {kind.__name__} of {_library_of(part)}, whose "
+            "column names would be lost: pass arrays, or data frames of pandas or "
+            "polars"
         )
     return has_names
 
@@ -91,7 +91,8 @@ def _refuse_other_names(parts: list[Any]) -> None:
         if own != names[0]:
             raise ValueError(
                 f"sequence {k} of X has the columns {_in_words(own)}, and the first "
-                f"one has {_in_words(names[0])}: they must be the same, in one order"
+                f"one has {_in_words(names[0])}: they must be the same, in the same "
+                "order"
             )
 
 
@@ -105,12 +106,14 @@ def _concatenate(parts: list[Any]) -> Any:
     if not _has_names(parts[0]):
         return np.concatenate(parts)
     if any(_library_of(part) != library for part in parts):
-        raise ValueError("X has data frames of several libraries: pass those of one")
+        raise ValueError(
+            "X has data frames of several libraries: pass those of a single one"
+        )
     try:
         return sys.modules[library].concat(parts, **_FRAMES[library])
     except Exception as error:  # each library has errors of its own
         raise ValueError(
-            f"X has sequences whose columns have types that do not go together: {error}"
+            f"X has sequences whose columns have incompatible types: {error}"
         ) from error
 
 
@@ -231,7 +234,7 @@ class Samples(NamedTuple):
         is_lone = mask_lone(X)
         if is_lone.any():
             is_remote = mask_remote(X, is_lone)
-            warn_of_lone(X, is_remote, columns, "a fit takes the median instead")
+            warn_of_lone(X, is_remote, columns, "fit uses the median instead")
             medians = np.nanmedian(np.where(is_lone, np.nan, X), axis=0)
             X = np.where(is_lone, medians, X)
         if are_numbers:
@@ -377,7 +380,7 @@ def read_table(estimator: TableReader, X: TableLike, **options: Any) -> Any:
     """Dense table of numbers, with y if that is passed; learn its columns on reset."""
     options = {"dtype": np.float64, "accept_sparse": "csr", **options}
     X = to_numpy(X)
-    refuse_text(X, (), ", but numbers are needed: OneHotEncoder makes some of {it}")
+    refuse_text(X, (), ", but numbers are needed: OneHotEncoder converts {it}")
     refuse_unreadable(X)
     if options.get("reset"):
         warn_of_merged(X)

@@ -84,8 +84,8 @@ def _require(condition: object, what: str) -> None:
     """Raise unless a packed file is as `to_packed` writes it."""
     if not condition:
         raise ValueError(
-            f"packed is of a later version of skmohn, or it is damaged: {what}; store "
-            "the network again"
+            f"packed is from a later version of skmohn, or damaged: {what}; store the "
+            "network again"
         )
 
 
@@ -138,9 +138,9 @@ class _Bytes:
             is_ours = _as_json(values) == text
         except (ValueError, RecursionError) as error:
             raise ValueError(
-                f"packed is damaged: its text is no JSON: {error}"
+                f"packed is damaged: its text is not JSON: {error}"
             ) from error
-        _require(is_ours, "its text is not what to_packed writes")
+        _require(is_ours, "its text is not as to_packed writes it")
         return values
 
 
@@ -241,10 +241,10 @@ def _n_bytes(layout: Layout, n_bits: int) -> int:
 def _codes(source: _Bytes, layout: Layout, n_bits: int) -> NDArray[np.int32]:
     """Weights, which come last."""
     n_bytes = _n_bytes(layout, n_bits)
-    _require(source.n_left <= n_bytes, "there are bytes behind the last weight")
+    _require(source.n_left <= n_bytes, "there are bytes after the last weight")
     packed = source.take(n_bytes)
     codes = _codec.unpack(packed, layout.n_weights, n_bits)
-    _require(_codec.pack(codes, n_bits) == packed, "there are bits behind the weights")
+    _require(_codec.pack(codes, n_bits) == packed, "there are bits after the weights")
     return codes
 
 
@@ -253,7 +253,7 @@ def _require_steps(steps: NDArray[np.float64], n_bits: int) -> None:
     with np.errstate(over="ignore"):
         largest = steps * 2.0 ** (n_bits - 1)
     is_sound = (steps > 0.0) & np.isfinite(largest)
-    _require(is_sound.all(), "the range of the weights is no positive number")
+    _require(is_sound.all(), "the range of the weights is not a positive number")
 
 
 def _has_finite_outputs(
@@ -306,9 +306,9 @@ def _warn_of_ensemble(model: Any) -> None:
     n_networks = len(model.members_)
     if n_networks > 1:
         warn_caller(
-            f"the model averages {n_networks} networks, of which to_packed stores the "
-            "best alone, so that from_packed predicts other values: fit with "
-            "ensemble=1, or save the model by pickle, joblib or skops"
+            f"the model averages {n_networks} networks, but to_packed stores only the "
+            "best, so that from_packed predicts other values: fit with ensemble=1, or "
+            "save the model by pickle, joblib or skops"
         )
 
 
@@ -321,9 +321,9 @@ def _warn_of_zones(model: Any) -> None:
             getattr(model, "feature_names_in_", None), model.n_features_in_
         )
         warn_caller(
-            f"column {', '.join(names[j] for j in moments)} holds times, and whether "
-            "these have a zone is not stored: what from_packed returns takes times "
-            "without a zone for those of UTC; convert all of them alike, or to seconds"
+            f"column {', '.join(names[j] for j in moments)} holds times, but whether "
+            "these have a zone is not stored: after from_packed, times without a zone "
+            "are read as UTC; convert all of them alike, or to seconds"
         )
 
 
@@ -488,7 +488,7 @@ def _read_labels(
         isinstance(labels, list)
         and [type(part) for part in labels] == [str, list]
         and len(labels[1]) == n_classes,
-        f"it has not the labels of {n_classes} classes",
+        f"it does not have labels of {n_classes} classes",
     )
     dtype, classes = labels
     _require(not _are_counted(classes, dtype), "its labels need not be stored")
@@ -502,7 +502,7 @@ def _read_columns(source: _Bytes, n: int) -> list[str]:
         isinstance(names, list)
         and len(names) == n
         and all(isinstance(name, str) for name in names),
-        f"it has not the names of {n} columns",
+        f"it does not have names of {n} columns",
     )
     return names
 

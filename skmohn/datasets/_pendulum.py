@@ -434,7 +434,7 @@ def _read_state(state: ArrayLike) -> NDArray[np.float64]:
         is_one = False
     if not is_one:
         raise ValueError(
-            "a state is position, angle and their velocities, four numbers, got "
+            "a state is four numbers, position, angle and their velocities, got "
             f"{values!r}"
         )
     return values

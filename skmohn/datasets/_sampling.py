@@ -98,7 +98,7 @@ def require_room(n_samples: int, n_features: int, n_terms: int = 0) -> None:
         # More is no float.
         float(min(n_bytes, 10**300)),
         f"a problem of {_shown(n_features)} features and {_shown(n_samples)} samples",
-        "ask for fewer of them",
+        "lower n_features or n_samples",
     )
 
 

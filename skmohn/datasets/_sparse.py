@@ -66,7 +66,7 @@ def terms_by_order(
                 raise ValueError(
                     f"n_terms has {wanted[order]} terms of order {order}, but its "
                     f"terms of order {order + 1} need {len(level)} for strong "
-                    "heredity: ask for more of the former or fewer of the latter."
+                    "heredity: raise the former or lower the latter."
                 )
             level |= _draw(rng, features, order, wanted[order] - len(level), level)
             terms |= level
@@ -171,7 +171,7 @@ def _draw_children(
             raise ValueError(
                 f"n_terms asks for {count} terms of order {order}, but only "
                 f"{len(terms)} contain one of the {len(parents)} terms of order "
-                f"{order - 1}, as weak heredity wants."
+                f"{order - 1}, as weak heredity requires."
             )
         return _pick(rng, terms, count)
     ordered = sorted(parents)

@@ -538,8 +538,8 @@ def _require_known(X: NDArray, names: Sequence[str] | None) -> None:
         several = len(columns) > 1
         raise ValueError(
             f"Input X contains NaN in all samples of column{'s' * several} "
-            f"{listed(columns)}: there is nothing to learn of "
-            f"{'them, leave them out' if several else 'it, leave it out'}"
+            f"{listed(columns)}: nothing can be learned from "
+            f"{'them: drop them' if several else 'it: drop it'}"
         )
 
 

@@ -69,7 +69,7 @@ class HeldOutGrowthConstants:
 _GROWTH = HeldOutGrowthConstants()
 
 HELD_OUT_REASON = "no other width makes held-out samples clearly more likely"
-SAMPLES_REASON = "there are no more units than distinct samples to learn from"
+SAMPLES_REASON = "the width reached the number of distinct samples"
 BELOW_REASON = "a layer is no wider than the one below"
 
 

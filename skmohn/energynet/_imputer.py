@@ -27,7 +27,7 @@ from skmohn.energynet._transformer import EnergyNetTransformer
 # Columns that notebooks name.
 _MAX_COLUMNS: Final = 5
 # What takes less time than to fill in many rows.
-_TO_FEWER = "fewer incomplete rows at once, or fewer columns in fit, take less time"
+_TO_FEWER = "pass fewer incomplete rows at a time, or fit on fewer columns"
 
 
 class EnergyNetImputer(HTMLRepr, Versioned, TransformerMixin, BaseEstimator):

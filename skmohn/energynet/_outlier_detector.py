@@ -281,7 +281,7 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
             others. Distances to neighbors are not explained.
         """
         with say_when_long(
-            f"{type(self).__name__}.explain", "fewer rows take less time"
+            f"{type(self).__name__}.explain", "pass fewer rows at a time"
         ):
             table, unseen, missing = self._read(X)
             if not self._usual:

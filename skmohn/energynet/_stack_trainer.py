@@ -454,12 +454,12 @@ def warn_of_limits(parameters: Any, limits: Sequence[str | None]) -> None:
         "description_length": "unit_cost",
     }
     price = prices.get(parameters.growth)
-    advice = f", or make units cost more by {price}" if price else ""
+    advice = f", or raise the cost of a unit by {price}" if price else ""
     for k, limit in enumerate(limits):
         if limit == "max_work":
             warn_caller(
-                f"layer {k} was still growing when wider ones would take many "
-                "minutes: set n_components, the width of each layer, for a wider one",
+                f"layer {k} was still growing, but wider ones would take many minutes: "
+                "for a wider one, set n_components, the width of each layer",
                 ConvergenceWarning,
             )
         elif limit is not None:

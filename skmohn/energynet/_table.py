@@ -115,9 +115,8 @@ class Table:
         known = ~np.isnan(self.values).all(axis=1)
         if known.sum() < min(n_needed, len(self)):
             raise ValueError(
-                f"Input X contains NaN alone in all but {known.sum()} of {len(self)} "
-                f"samples, but training needs at least {n_needed} of which something "
-                "is known"
+                f"Input X contains only NaN in all but {known.sum()} of {len(self)} "
+                f"samples, but training needs at least {n_needed} with known values"
             )
         return self if known.all() else self.take(known)
 
@@ -207,7 +206,7 @@ def repeated_rows(
     require_memory(
         8.0 * ends[-1],
         f"sample_weight as {ends[-1]:.3g} repeated rows",
-        "divide the weights by what they have in common",
+        "divide the weights by their common divisor",
     )
     return np.repeat(np.arange(len(weights)), counts.astype(np.int64))
 

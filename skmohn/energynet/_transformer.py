@@ -363,7 +363,7 @@ class EnergyNetTransformer(
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
     }
-    _when_long = "fewer rows, or n_components instead of growth, take less time"
+    _when_long = "use fewer rows, or set n_components instead of growth"
     _controls = {"infinite_rbm_options": InfiniteRBMOptions}
 
     def __init__(

@@ -246,8 +246,8 @@ class CriticalDifferenceDisplay(Display):
         _require_comparison(comparison)
         if len(comparison.datasets) < 2:
             raise ValueError(
-                "comparison must be over several data sets, as compare_on makes it, "
-                "but is on a single one: DifferencesDisplay draws that"
+                "comparison must be over several data sets, as from compare_on, but is "
+                "on a single one: use DifferencesDisplay"
             )
         columns = comparison.mean_ranks, comparison.critical_difference
         return cls(comparison.names, *columns).plot(ax=ax, **line_kw)

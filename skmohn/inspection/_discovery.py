@@ -393,7 +393,7 @@ def _rounds(history: Iterable[Mapping[str, Any]], key: str) -> list[Mapping[str,
     if not records:
         raise ValueError(
             f'history has no rounds of discovery (records with "{key}"): '
-            'strategy="pursuit" and "msda" record them, "auto" too, unless categories '
-            "leave it the Gaussian process alone"
+            'strategy="pursuit" and "msda" record them, and so does "auto", unless '
+            "categories leave it only the Gaussian process"
         )
     return records

@@ -255,7 +255,7 @@ def analyze_imputations(
     if not any(_parameters(imputer, "sample_posterior").values()):
         raise ValueError(
             f"imputer is {imputer!r}, which does not draw missing values: set "
-            "sample_posterior=True, as of EnergyNetImputer"
+            "sample_posterior=True, as in EnergyNetImputer"
         )
     random_state = check_random_state(random_state)
     categories = _categories_of_rows(X) if bootstrap else []

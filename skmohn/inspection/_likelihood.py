@@ -118,9 +118,9 @@ class LikelihoodDisplay(Display):
         ]
         if not records:
             raise ValueError(
-                "this estimator has not recorded log-likelihoods: fit it with "
-                "EnergyNetTransformer(monitor=1), or another number of epochs between "
-                "records, not more than there are"
+                "this estimator has recorded no log-likelihoods: fit it with "
+                "EnergyNetTransformer(monitor=1), or with a longer interval between "
+                "records, at most the number of epochs"
             )
         names = "epoch", "log_likelihood", "layer"
         epoch, train, layer = ([record[key] for record in records] for key in names)

@@ -99,7 +99,7 @@ class Background:
             if is_category and not pandas.isna(value) and value not in categories:
                 raise ValueError(
                     f"x has the category {value!r} in column {str(name)!r}, which "
-                    "background has not: give both the same categories"
+                    "background does not have: give both the same categories"
                 )
             # Others get the type that the values have in common.
             if is_category or getattr(dtype, "kind", "O") == "f":
@@ -171,7 +171,7 @@ def find_predict(model: Any, method: str) -> Callable[[TableLike], Any]:
         method = next(name for name in methods if hasattr(model, name))
     if not hasattr(model, method):
         raise ValueError(
-            f"response_method={method!r} is no method of {type(model).__name__}"
+            f"response_method={method!r} is not a method of {type(model).__name__}"
         )
     predict = getattr(model, method)
     if method == "decision_function" and len(getattr(model, "classes_", ())) == 2:

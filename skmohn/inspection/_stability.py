@@ -122,7 +122,7 @@ def selection_stability(
     # A column of targets is one target.
     table, y = read_table(reader, X, y, reset=True)
     ends = InputCoding.learn(table)
-    with say_when_long("selection_stability", "fewer n_resamples take less time"):
+    with say_when_long("selection_stability", "lower n_resamples to save time"):
         refits: Any = Parallel(n_jobs=n_jobs)(
             delayed(_refit)(model, X, y, replace, ends, seed) for seed in seeds.tolist()
         )
@@ -130,7 +130,7 @@ def selection_stability(
     if n_early:
         warn_caller(
             f"{n_early} of {n_resamples} refits ended early and count with the best "
-            "model they found; fit the model itself to see why",
+            "model that they found; fit the model itself to see why",
             ConvergenceWarning,
         )
     found = {}

@@ -78,7 +78,7 @@ def to_dimod(model: MOHNRegressor, vartype: Any = "SPIN") -> Any:
         has_many = any(len(known) > 2 for known in model.categories_.values())
         first = ", after OneHotEncoder for columns of categories" if has_many else ""
         raise ValueError(
-            "model has all weights, more than a polynomial can list: fit a sparse one "
+            "model has all weights, too many to list in a polynomial: fit a sparse one "
             f'with strategy="pursuit"{first}'
         )
     names = range(model.n_features_in_)

@@ -218,7 +218,7 @@ class GymnasiumObjective:
             found = float(np.asarray(reward).item())
         except (TypeError, ValueError) as error:
             raise TypeError(
-                f"environment has the reward {reward!r:.60}, which is no number"
+                f"environment has the reward {reward!r:.60}, which is not a number"
             ) from error
         high = self.max_reward
         if high is not None and found > high + _GYMNASIUM.rounding * abs(high):
@@ -310,7 +310,7 @@ def _unpack(found: Any, length: int, name: str) -> tuple[Any, ...]:
         n_found = len(found) if isinstance(found, tuple) else 1
         raise TypeError(
             f"{name} of environment returns {n_found} values where gymnasium has "
-            f"{length}: is it an environment of gym? Wrap it by the package shimmy"
+            f"{length}: is it an environment of gym? Wrap it with the package shimmy"
         )
     return found
 

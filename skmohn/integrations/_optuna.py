@@ -252,9 +252,9 @@ class MOHNSampler(optuna.samplers.BaseSampler):
             key = tuple(points[number].items())
             if not np.isnan(loss) and known.setdefault(key, loss) != loss:
                 warn_caller(
-                    f"noise=0, but trial {number} has another value than an earlier "
-                    "one with the same parameters: noise is estimated instead; pass "
-                    'noise="auto" or its standard deviation'
+                    f"noise=0, but trial {number} has a different value than an "
+                    "earlier one with the same parameters: noise is estimated instead; "
+                    'pass noise="auto" or its standard deviation'
                 )
                 return "auto"
         return self.noise

@@ -179,22 +179,22 @@ def _read_lines(file: Path, columns: str) -> Iterator[tuple[str, list[str]]]:
             try:
                 fields = [field.decode() for field in line.split()]
             except UnicodeDecodeError:
-                raise ValueError(f"{where} is no text in UTF-8") from None
+                raise ValueError(f"{where} is not UTF-8 text") from None
             if not fields:
                 continue
             if fields[0].upper() in _HEADERS:
                 raise ValueError(
                     f"{where} is a header or a comment, {fields[0]!r}: remove it, or "
-                    "convert the files by plink2 --make-bed"
+                    "convert the files with plink2 --make-bed"
                 )
             if len(fields) != 6:
                 raise ValueError(
-                    f"{where} has {len(fields)} fields, and needs 6: {columns}"
+                    f"{where} has {len(fields)} fields, but needs 6: {columns}"
                 )
             n_lines += 1
             yield where, fields
     if not n_lines:
-        raise ValueError(f"path: {file} is empty, and needs lines of {columns}")
+        raise ValueError(f"path: {file} is empty, but needs lines of {columns}")
 
 
 def _read_bim(file: Path) -> dict[str, Any]:
@@ -203,8 +203,8 @@ def _read_bim(file: Path) -> dict[str, Any]:
     for where, (chromosome, name, _, position, *pair) in _read_lines(file, _OF_BIM):
         if not _WHOLE.fullmatch(position) or int(position) > _LAST_POSITION:
             raise ValueError(
-                f"{where} has the position {position[:20]!r}, which is no integer up "
-                f"to {_LAST_POSITION}; fields are {_OF_BIM}"
+                f"{where} has the position {position[:20]!r}, which is not an integer "
+                f"up to {_LAST_POSITION}; fields are {_OF_BIM}"
             )
         if is_same_allele(*pair):
             raise ValueError(f"{where} has the allele {pair[0]!r} twice")
@@ -253,7 +253,7 @@ def _read_phenotypes(
     ]
     if words:
         warn_caller(
-            f"path: {len(words)} phenotypes of {file} are no numbers, such as "
+            f"path: {len(words)} phenotypes of {file} are not numbers, such as "
             f"{words[0]!r}: they are read as unknown"
         )
     numbers[numbers == -9.0] = np.nan
@@ -269,7 +269,7 @@ def _read_phenotypes(
     if values == {0.0, 1.0}:
         warn_caller(
             f"path: phenotypes of {file} are 0 and 1, of which 0 is read as unknown: "
-            "where it stands for controls, and 1 for cases, pass control_code=0"
+            "if 0 stands for controls and 1 for cases, pass control_code=0"
         )
     numbers[numbers == 0.0] = np.nan
     return numbers
@@ -292,8 +292,8 @@ def _map_variants(path: Path, n_samples: int, n_variants: int) -> NDArray[np.uin
         head = file.read(3)
     if head != _HEAD:
         raise ValueError(
-            f"path: {path} does not begin as a .bed file whose variants follow each "
-            "other: convert it by plink --make-bed"
+            f"path: {path} does not begin like a .bed file in variant-major order: "
+            "convert it with plink --make-bed"
         )
     if size != 3 + width * n_variants:
         raise ValueError(
@@ -322,8 +322,8 @@ def _planes(
     for file in files:
         if file.exists():
             raise FileExistsError(
-                f"planes_folder: there is a file {file}, perhaps of genotypes in use: "
-                "give another folder, or remove it first"
+                f"planes_folder: {file} exists, and genotypes in use may need it: pass "
+                "another folder, or remove it first"
             )
     for file in files:
         # Nobody else has made it since.

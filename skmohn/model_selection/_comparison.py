@@ -221,8 +221,9 @@ class Comparison:
         result = self._results[dataset]
         if len(result.scores) < 2:
             raise ValueError(
-                f"dataset {dataset!r} has one score for each estimator, of which "
-                "nothing follows about this data set: compare_estimators scores splits"
+                f"dataset {dataset!r} has only one score for each estimator, from "
+                "which nothing can be inferred about this data set: use "
+                "compare_estimators, which scores splits"
             )
         level = self.confidence_level
         return Comparison(self.names, {dataset: result}, self.rope, level, self._seed)

@@ -164,7 +164,7 @@ def compare_estimators(
     names = _read_estimators(estimators)
     settings = _Settings(cv, n_repeats, scoring, n_jobs)
     data = X, y, groups, params
-    with say_when_long("compare_estimators", "fewer n_repeats take less time"):
+    with say_when_long("compare_estimators", "lower n_repeats to save time"):
         result, seed = _score_all(estimators, data, settings, random_state)
     return Comparison(names, {"data": result}, rope, confidence_level, seed)
 
@@ -255,7 +255,7 @@ def compare_on(
     settings = _Settings(cv, n_repeats, scoring, n_jobs)
     results, random = {}, check_random_state(random_state)
     seed = 0
-    with say_when_long("compare_on", "fewer n_repeats take less time"):
+    with say_when_long("compare_on", "lower n_repeats to save time"):
         for name, (X, y) in pairs.items():
             with _named(f"on data set {name!r}"):
                 scored = _score_all(estimators, (X, y, None, None), settings, random)
@@ -299,14 +299,14 @@ def _read_estimators(estimators: Mapping[str, Any]) -> list[str]:
         if not hasattr(estimator, "fit") or isinstance(estimator, type):
             raise TypeError(
                 f"estimators must be objects with a method fit, but {name!r} is "
-                f"{estimator!r}; of a class, pass an instance"
+                f"{estimator!r}; pass an instance instead of a class"
             )
     kinds = {is_classifier(estimator) for estimator in estimators.values()}
     if len(kinds) > 1:
         classifiers = [name for name in names if is_classifier(estimators[name])]
         raise ValueError(
             f"estimators must all be classifiers or none, but only {classifiers} are: "
-            "compare them by themselves"
+            "compare them separately"
         )
     return names
 
@@ -324,7 +324,8 @@ def _read_datasets(datasets: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise TypeError(
                 f"datasets must be tuples (X, y), but {name!r} is a "
-                f"{type(pair).__name__}; of scikit-learn's loaders, use return_X_y=True"
+                f"{type(pair).__name__}; with scikit-learn's loaders, set "
+                "return_X_y=True"
             )
     return {name: tuple(pair) for name, pair in datasets.items()}
 
@@ -389,9 +390,9 @@ def _make_splits(
     is_number = cv is None or is_integer(cv)
     if n_repeats is not None and not is_number:
         raise ValueError(
-            f"n_repeats must be None where cv makes the splits itself, got {n_repeats} "
-            f"and cv={cv!r}: pass a number of folds, or a splitter such as "
-            "RepeatedKFold without n_repeats"
+            f"n_repeats must be None if cv makes the splits, got {n_repeats} and "
+            f"cv={cv!r}: pass a number of folds, or a splitter such as RepeatedKFold "
+            "without n_repeats"
         )
     if not is_number:
         splitter: Any = check_cv(cast(Any, cv))

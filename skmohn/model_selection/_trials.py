@@ -122,8 +122,7 @@ class Trials:
                 metric = next(iter(score)) if self.metric is None else self.metric
                 if metric not in score:
                     raise ValueError(
-                        f"refit={metric!r} is none of the metrics of scoring: "
-                        f"{list(score)}"
+                        f"refit={metric!r} is not a metric of scoring: {list(score)}"
                     )
                 score = score[metric]
             scores.append(float(score))
@@ -178,9 +177,9 @@ def _require_scoring(results: Mapping[Any, Any], scoring: str) -> None:
     known = results.scoring if isinstance(results, SearchResults) else None
     if known not in (None, scoring):
         raise ValueError(
-            f"initial_results has scores of scoring={known!r}, but this "
-            f"search has {scoring!r}: pass cv_results_ of one with the same, or "
-            "initial_results=None to evaluate anew"
+            f"initial_results has scores of scoring={known!r}, but this search has "
+            f"{scoring!r}: pass cv_results_ of a search with the same scoring, or "
+            "initial_results=None to start anew"
         )
 
 
@@ -205,7 +204,8 @@ def read_results(
     if scorer.metrics is not None and scorer.metrics != {*names}:
         raise ValueError(
             f"initial_results has scores named {sorted(names)}, but this search has "
-            f"{sorted(scorer.metrics)}: pass cv_results_ of one with the same scoring"
+            f"{sorted(scorer.metrics)}: pass cv_results_ of a search with the same "
+            "scoring"
         )
     _require_scoring(results, scoring)
     parts = ("test", "train") if return_train_score else ("test",)
@@ -253,8 +253,8 @@ def _read_settings(results: Mapping[Any, Any]) -> list[Setting]:
         settings = [None]
     if not all(isinstance(setting, Mapping) for setting in settings):
         raise ValueError(
-            "initial_results must have 'params', a list of dicts as in cv_results_; "
-            "from text they are read by ast.literal_eval"
+            "initial_results must have 'params', a list of dicts as in cv_results_; if "
+            "they are text, parse them with ast.literal_eval"
         )
     return [dict(setting) for setting in settings]
 

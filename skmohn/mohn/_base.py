@@ -89,7 +89,7 @@ class BaseMOHN(HTMLRepr, Versioned, Nested):
         "random_state": ["random_state"],
         "n_jobs": [*N_JOBS],
     }
-    _when_long = 'fewer rows or columns, or strategy="pursuit", take less time'
+    _when_long = 'use fewer rows or columns, or strategy="pursuit"'
 
     @property
     def categories_(self) -> dict[int, NDArray]:

@@ -66,9 +66,9 @@ def _learns_further(estimator: "MOHNClassifier") -> bool:
     """Whether the fit has Gaussian processes, which keep their samples."""
     strategy, sparse = estimator.strategy, list_sparse_parameters(estimator)
     if not STRATEGIES[strategy].may_be_dense:
-        why = f'strategy="{strategy}" forgets its samples'
+        why = f'strategy="{strategy}" does not keep them'
     elif strategy == "auto" and sparse:
-        why = f"{sparse[0]} asks for a sparse model, which forgets them"
+        why = f"{sparse[0]} requires a sparse model, which does not keep them"
     else:
         return True
     raise AttributeError(
@@ -741,7 +741,7 @@ class MOHNClassifier(
             )
         if observed is None:
             raise ValueError(
-                "partial_fit needs all samples, but the model forgot them "
+                "partial_fit needs all samples, but the model did not keep them "
                 f"({self.stopping_reason_}): fit again on all samples"
             )
         _, kept, _ = positive_weights(sample_weight, table)
@@ -769,7 +769,7 @@ class MOHNClassifier(
         lost = np.setdiff1d(np.arange(len(known)), samples.y)
         if lost.size:
             raise ValueError(
-                f"class_weight leaves {known[lost[0]]!r} without weight, which it had "
+                f"class_weight gives no weight to {known[lost[0]]!r}, which had weight "
                 "in the first call: restore class_weight, or fit again on all samples"
             )
         return samples, observed.take(samples.row_index)
@@ -844,8 +844,8 @@ def _require_all(
     missing = [label for label in wanted if label not in shown]
     if missing:
         raise ValueError(
-            f"classes has {missing[0]!r}, but the first samples show none of it: what "
-            "is learned from them alone needs samples of each class; add some"
+            f"classes has {missing[0]!r}, but the first samples have none of it: they "
+            "must include samples of every class; add some"
         )
 
 

@@ -169,7 +169,7 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
 
     # What is unknown is refused as what is missing is, by `_read`.
     handle_unknown = "missing"
-    _when_long = "fewer rows or columns, or max_order=2, take less time"
+    _when_long = "use fewer rows or columns, or max_order=2"
     _parameter_constraints = {
         "max_order": [Interval(Integral, 1, 3, closed="both")],
         "ebic_gamma": [Interval(Real, 0, None, closed="left")],
@@ -485,9 +485,9 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
         self.log_partition_, self.log_partition_error_ = value, error
         if effective < ANNEALING.min_effective:
             warn_caller(
-                f"only {effective:.1f} of {ANNEALING.n_chains} chains count for "
-                "log_partition_: log probabilities have an error in common that may be "
-                "larger than log_partition_error_",
+                "the effective number of chains for log_partition_ is only "
+                f"{effective:.1f} of {ANNEALING.n_chains}: log probabilities share an "
+                "error that may be larger than log_partition_error_",
                 ConvergenceWarning,
             )
 

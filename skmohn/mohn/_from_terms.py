@@ -113,8 +113,8 @@ def read_polynomial(model: Any) -> WalshPolynomial | None:
     # Refused where it was fitted to genotypes: -1 and +1 are none of their counts.
     if getattr(model, "_variants", None) is not None:
         raise ValueError(
-            "model was fitted to Genotypes, whose columns are counts less their means, "
-            'without two ends: fit strategy="given" to a table of the columns in '
+            "model was fitted to Genotypes, whose columns are counts minus their "
+            'means, not -1 and +1: fit strategy="given" to a table of the columns in '
             "terms_, such as X[:, columns].counts()"
         )
     if model.model_.is_sparse:

@@ -325,8 +325,8 @@ class Genotypes:
     ) -> NoReturn:
         """Refuse an implicit expansion, to 32 times the memory."""
         raise TypeError(
-            "Genotypes are no array: MOHNRegressor, MOHNClassifier and MOHNTransformer "
-            "take them in fit and predict; elsewhere pass X.counts()"
+            "Genotypes are not an array: MOHNRegressor, MOHNClassifier and "
+            "MOHNTransformer take them in fit and predict; elsewhere pass X.counts()"
         )
 
     def __getitem__(
@@ -458,8 +458,8 @@ def _find(index: Any, length: int, what: str) -> NDArray[np.intp]:
         return np.arange(length)[index]
     except IndexError as error:
         raise IndexError(
-            f"genotypes have {length} {what}, which are taken by their numbers or a "
-            f"mask: {error}"
+            f"genotypes have {length} {what}: select them by their indices or a mask: "
+            f"{error}"
         ) from None
 
 
@@ -480,7 +480,7 @@ def _read_counts(counts: TableLike) -> NDArray:
             # Columns of nullable types have NA, which is no number.
             table = np.where(counts.isna(), np.nan, table)
     except ValueError as error:
-        raise ValueError(f"counts is no table: {error}") from error
+        raise ValueError(f"counts is not a table: {error}") from error
     if table.ndim != 2 or not all(table.shape):
         raise ValueError(
             f"counts must be a table of samples by variants, got {table.shape}"
@@ -496,7 +496,7 @@ def _as_floats(part: NDArray, start: int) -> NDArray[np.float64]:
         return part.astype(float)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
-            f"counts has a value that is no number in columns {start} to "
+            f"counts has a value that is not a number in columns {start} to "
             f"{start + len(part) - 1} ({error}): counts of an allele are 0, 1 or 2, or "
             "NaN"
         ) from error
@@ -586,7 +586,7 @@ def _find_people(
         if twice is not None:
             raise ValueError(
                 f"parts[{part}] has {twice} more than once, and parts[{k}] is in "
-                f"another order than parts[{first}]: who is who cannot be told"
+                f"another order than parts[{first}]: rows cannot be matched"
             )
     odd = set(wanted).symmetric_difference(there)
     if odd:
@@ -594,8 +594,8 @@ def _find_people(
         part = k if person in rows else first
         raise ValueError(
             f"parts must have the same rows, but {person} and {len(odd) - 1} more are "
-            f"in one of parts[{first}] and parts[{k}] alone, this one in "
-            f"parts[{part}]: take the people of both, such as part[rows]"
+            f"in only one of parts[{first}] and parts[{k}], this one in parts[{part}]: "
+            "select the people in both, such as part[rows]"
         )
     return [rows[person] for person in wanted]
 
@@ -641,8 +641,8 @@ def _join_phenotypes(parts: Sequence[Genotypes]) -> NDArray[np.float64] | None:
             person = part.sample_names[row] if part.sample_names else f"row {row}"
             here, before = map(_as_text, (part.phenotype[row], joined[row]))
             raise ValueError(
-                f"phenotype of {person} is {here} in parts[{k}] and {before} in a part "
-                "before: are these the same people?"
+                f"phenotype of {person} is {here} in parts[{k}] and {before} in an "
+                "earlier part: are these the same people?"
             )
         joined[known] = part.phenotype[known]
     return joined
@@ -685,7 +685,7 @@ def read_inputs(
     elif fitted is None:
         raise ValueError(
             f"{type(estimator).__name__} was fitted to a table, whose columns are "
-            "coded otherwise than those of Genotypes: pass X.counts()"
+            "coded differently from those of Genotypes: pass X.counts()"
         )
     else:
         X = _align(estimator, X)
@@ -701,7 +701,7 @@ def _learn_variants(estimator: GenotypeReader, X: Genotypes) -> None:
     taking = estimator._genotype_strategies
     if estimator.strategy not in taking:
         raise ValueError(
-            f"strategy={estimator.strategy!r} takes no Genotypes: use one of "
+            f"strategy={estimator.strategy!r} does not take Genotypes: use one of "
             f"{taking}, or pass X.counts() for a table that fits into memory"
         )
     if len(X) < 2:
@@ -737,9 +737,9 @@ def _align(estimator: GenotypeReader, X: Genotypes) -> Genotypes:
     n_palindromes = fitted.count_palindromes(swapped)
     if n_palindromes:
         warn_caller(
-            f"X: alleles of {len(swapped)} variants stand in the other order than in "
-            f"fit, and counts are turned; for {n_palindromes} of them, which are A/T "
-            "or C/G, that is wrong if X is of the other strand"
+            f"X: alleles of {len(swapped)} variants are in the opposite order to fit, "
+            f"so their counts are swapped; for {n_palindromes} of them, which are A/T "
+            "or C/G, that is wrong if X is from the other strand"
         )
     return X._turn(swapped)
 

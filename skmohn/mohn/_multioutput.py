@@ -214,8 +214,8 @@ def index_of_target(target: int | str | None, names: Sequence[str | int] | None)
     if names is None:
         if target is not None:
             raise ValueError(
-                f"target={target!r}, but the model was fitted to a y of one dimension "
-                "and has no others: leave target out"
+                f"target={target!r}, but the model was fitted to a one-dimensional y: "
+                "leave target out"
             )
         return 0
     index = None
@@ -225,8 +225,8 @@ def index_of_target(target: int | str | None, names: Sequence[str | int] | None)
         return index
     known = f" or one of the names {names}" if isinstance(names[0], str) else ""
     raise ValueError(
-        f"target={target!r} is none of the {len(names)} targets: use a number from 0 "
-        f"to {len(names) - 1}{known}"
+        f"target={target!r} is not one of the {len(names)} targets: use a number from "
+        f"0 to {len(names) - 1}{known}"
     )
 
 
@@ -260,7 +260,7 @@ def _read_targets(y: Any, name: str) -> tuple[NDArray[np.float64], list[str | in
         what = "NaN" if np.isnan(column).any() else "infinity"
         raise ValueError(
             f"Input {name} contains {what}, in column {names[bad[0]]!r}: drop these "
-            "samples, or fit that target alone on those that have it"
+            "samples, or fit that target separately on those that have it"
         )
     return targets, names
 

@@ -1284,8 +1284,8 @@ class MOHNRegressor(
         """Test the terms of a single target on further rows."""
         if not self._model.is_sparse:
             raise ValueError(
-                "significance_table tests the terms of a sparse model, but this one "
-                'has more weights than these: fit with strategy="pursuit"'
+                "significance_table tests the terms of a sparse model, but this model "
+                'has other weights as well: fit with strategy="pursuit"'
             )
         design = make_design(self._to_rows(table).inputs)
         terms = self.term_names_.indices(self.terms_)
@@ -1298,7 +1298,7 @@ class MOHNRegressor(
             return self.model_
         why = f'strategy="{self.strategy}" has none'
         if STRATEGIES[self.strategy].may_be_dense:
-            why = "there is none without a column that varies, or after "
+            why = "there is none if no column varies, or after "
             why += "partial_fit of a sparse model"
         raise NoPosteriorError(
             f"{what} needs a posterior, but {why}: fit with "

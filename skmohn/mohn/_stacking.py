@@ -395,7 +395,7 @@ def solve_ensemble(
     # asks for it.
     asked = list_sparse_parameters(settings)
     if not samples.term_names.labels or (has_few and asked):
-        why = f"{asked[0]} asks for it" if asked else "no column of X varies"
+        why = f"{asked[0]} requires it" if asked else "no column of X varies"
         found = solve_few(samples, settings, report, find=find_by_score)
         reason = f"the sparse model, because {why}; {found.stopping_reason}"
         return found._replace(stopping_reason=reason)
@@ -453,8 +453,8 @@ def learn_further(
         if not member_fit.is_exact:
             raise ValueError(
                 "partial_fit needs the covariances of all "
-                f"{len(member_fit.labels.sample)} distinct rows, more than are "
-                "computed: fit again on all rows, which takes inducing rows"
+                f"{len(member_fit.labels.sample)} distinct rows, too many to compute: "
+                "fit again on all rows, which uses inducing rows"
             )
     learned = _learn(member_fits, settings.n_jobs, priors)
     if known:

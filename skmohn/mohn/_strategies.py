@@ -193,7 +193,9 @@ def _list_nothing(gp: FitResult, samples: TrainingData) -> FitResult:
     max_length = _length_of_mean(samples, gp.model.transform) - _AUTO.min_gain
     if not gp.terms or gp.model.description_length() < max_length:
         return gp
-    reason = "no weight is listed, since nothing is significant from the mean of y"
+    reason = (
+        "no weight is listed, since nothing differs significantly from the mean of y"
+    )
     return _prepend_reason(_without_terms(gp), reason)
 
 
@@ -228,7 +230,7 @@ def solve_auto(
         return sparse
     for name, usual in (("learning_rule", "ols"), ("max_order", None), ("terms", None)):
         if getattr(settings, name) != usual:
-            return _stay(sparse, f"{name} asks for it")
+            return _stay(sparse, f"{name} requires it")
     found = {"sparse": sparse} if sparse.terms else {}
     try:
         _require_room(samples, settings)
@@ -257,15 +259,15 @@ def _solve_categories(
     """Compare the models that take more than two categories, for "auto"."""
     if settings.terms is not None:
         raise ValueError(
-            "terms are for models of few weights, and columns with more than two "
-            "categories need one of all weights: leave terms out"
+            "terms is for sparse models, but columns with more than two categories "
+            "need a model of all weights: leave terms out"
         )
     for name, usual in (("learning_rule", "ols"), ("selection", "auto")):
         if getattr(settings, name) != usual:
             raise ValueError(
-                f"{name}={getattr(settings, name)!r} is for models of few weights, "
-                "and columns with more than two categories need one of all "
-                "weights: leave it at its default"
+                f"{name}={getattr(settings, name)!r} is for sparse models, but columns "
+                "with more than two categories need a model of all weights: leave it "
+                "at its default"
             )
     gp = cast(FitResult, solve_gp(samples, settings, report))
     found = {"gp": gp}

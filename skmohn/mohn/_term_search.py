@@ -205,7 +205,7 @@ def all_terms(samples: TrainingData, settings: FitSettings) -> list[Term]:
     require_memory(
         8.0 * n_terms * len(samples.inputs),
         f'strategy="full" with {n_terms:,} columns up to order {order}',
-        "lower max_order or search for the products that matter",
+        "lower max_order or use a strategy that searches",
     )
     groups = term_names.groups
     return [

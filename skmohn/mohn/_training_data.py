@@ -454,7 +454,7 @@ def _encode_held(
 def _refuse_weights(table: NDArray | Genotypes) -> None:
     if isinstance(table, Genotypes):
         raise ValueError(
-            "sample_weight: Genotypes take none but 0 and 1; leave it out, or pass "
+            "sample_weight: Genotypes take only 0 and 1; leave it out, or pass "
             "X.counts()"
         )
 

@@ -352,7 +352,7 @@ class BlackBoxOptimizer:
                 variable = self._space.variables[i]
                 raise ValueError(
                     f"X has points with other values of {variable.name!r}, which is "
-                    f"fixed at {variable.values[state]!r}: leave them out"
+                    f"fixed at {variable.values[state]!r}: drop them"
                 )
         if self._portfolio.noise != 0.0:
             return
@@ -363,8 +363,8 @@ class BlackBoxOptimizer:
             before = known.setdefault(key, value)
             if before != value and not np.isnan([before, value]).any():
                 raise ValueError(
-                    f"{self._space.decode(state[None])[0]} was worth "
-                    f"{self._sign * before} before and is {self._sign * value} now: "
+                    f"{self._space.decode(state[None])[0]} had the value "
+                    f"{self._sign * before} before and has {self._sign * value} now: "
                     'with noise=0 values must not differ; use noise="auto"'
                 )
 
@@ -431,7 +431,7 @@ class BlackBoxOptimizer:
         )
         if effective_n_jobs(n_jobs) > 1 and batch_size == 1:
             warn_caller(
-                f"n_jobs={n_jobs} has one point at a time with batch_size=1: "
+                f"n_jobs={n_jobs} needs several points at a time, but batch_size=1: "
                 "raise batch_size"
             )
         deadline = np.inf if time_limit is None else time.monotonic() + time_limit

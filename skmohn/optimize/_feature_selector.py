@@ -245,7 +245,7 @@ class MOHNFeatureSelector(
             "ensure_all_finite": "allow-nan" if allow_nan else True,
         }
         X, y = to_numpy(X), to_numpy(y)
-        refuse_text(X, (), ", but numbers are needed: OneHotEncoder makes some of {it}")
+        refuse_text(X, (), ", but numbers are needed: OneHotEncoder converts {it}")
         refuse_unreadable(X)
         refuse_odd_tables(X)
         if y is None:
@@ -391,14 +391,14 @@ class MOHNFeatureSelector(
                 raise
             why = "scoring gives no finite numbers"
             if errors:
-                why = f"fits failed, the first by {errors[0]!r}"
+                why = f"fits failed, the first with {errors[0]!r}"
             raise ValueError(
                 f"none of {len(deviations)} subsets has a value: {why}"
             ) from next(iter(errors), None)
         if errors:
             warn_caller(
-                f"{len(errors)} of {len(deviations)} subsets are left out, as fits "
-                f"failed, the first by {errors[0]!r}",
+                f"{len(errors)} of {len(deviations)} subsets are left out because "
+                f"their fits failed, the first with {errors[0]!r}",
                 FitFailedWarning,
             )
         loop.finish(result)

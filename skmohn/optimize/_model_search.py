@@ -443,7 +443,7 @@ def _warn_of_moves(model: Model, used: NDArray[np.integer]) -> None:
     more = ", ..." if len(names) > _N_LISTED else ""
     warn_caller(
         f"every column may be moved: {', '.join(map(repr, names[:_N_LISTED]))}{more}. "
-        "Hold those that nobody can set, by fixed={name: value}, or pass fixed={} if "
+        "Fix those that nobody can set, with fixed={name: value}, or pass fixed={} if "
         "all can be set"
     )
 

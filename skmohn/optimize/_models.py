@@ -99,7 +99,7 @@ class Columns:
         shown = "of an integer beyond any float" if is_huge else repr(value)
         raise ValueError(
             f"{parameter} gives variable {self.names[j]!r} the value {shown}; the "
-            f"model knows {self._allowed(j)}"
+            f"model takes {self._allowed(j)}"
         )
 
     def _allowed(self, j: int) -> str:
@@ -231,8 +231,8 @@ class Model:
             group = np.flatnonzero(self.owner == np.argmin(is_one))
             names = [self.columns.names[j] for j in group]
             raise ValueError(
-                f"{parameter} must be able to have a 1 in one of the one-hot columns "
-                f"{names}, and 0 in all others"
+                f"{parameter} must allow a 1 in one of the one-hot columns {names}, "
+                "and 0 in all others"
             )
 
     def table(self, points: NDArray[np.integer]) -> NDArray[np.float64]:
@@ -319,8 +319,8 @@ def _read_classifier(model: MOHNClassifier) -> Model:
         )
     if not isinstance(model.model_, SparseClassModel):
         raise ValueError(
-            "model averages log-odds that are no sum of products, or has more products "
-            'than can be listed: fit MOHNClassifier with strategy="logistic"'
+            "model averages log-odds that are not a sum of products, or has more "
+            'products than can be listed: fit MOHNClassifier with strategy="logistic"'
         )
     if not all(is_integer(i) for term in model.terms_ for i in term):
         raise ValueError(
@@ -421,7 +421,7 @@ def _require_terms_only(model: Any, read: Model, method: str) -> None:
     values = read.predict(ends)
     if not np.allclose(values, predicted, rtol=0.0, atol=1e-6 * scale):
         raise ValueError(
-            "model predicts something else than the sum of its terms_, but only that "
+            "model predicts something other than the sum of its terms_, but only that "
             "sum can be searched: fit with a strategy that lists all its weights"
         )
 
@@ -502,8 +502,8 @@ def _read_weight(term: object, weight: Any) -> float:
         return float(weight)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(
-            f"model has the weight {weight!r} for the term {term!r}, which no float "
-            "can be"
+            f"model has the weight {weight!r} for the term {term!r}, which is not a "
+            "float"
         ) from None
 
 

@@ -102,7 +102,7 @@ def test_all_columns_of_words_are_named(network):
     table[4, 2] = "b"
     expected = (
         "column 0 holds text, '2024-01-31', column 2 holds text, 'b', but numbers are "
-        "needed: OneHotEncoder makes some of them; pandas.to_datetime converts 0 to "
+        "needed: OneHotEncoder converts them; pandas.to_datetime converts 0 to "
         "times"
     )
     refused(network, table, TARGETS[network], match=re.escape(expected))
@@ -492,5 +492,5 @@ def test_columns_too_large_to_standardize_are_refused():
 
 
 def test_sizes_of_layers_are_in_an_order(network):
-    words = "hidden_layer_sizes must be in an order, and a set has none"
+    words = "hidden_layer_sizes must have an order, but a set has none"
     refused(network, X, TARGETS[network], hidden_layer_sizes={4, 3}, match=words)

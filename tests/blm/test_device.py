@@ -871,7 +871,9 @@ def test_names_that_c_does_not_know(fitted, name):
     ["stdint", "stdio", "math", "stddef", "stdarg", "features", "newlib", "poll"],
 )
 def test_names_of_headers_of_libraries(fitted, name):
-    with pytest.raises(ValueError, match=f"would include this {name}.h instead: take"):
+    with pytest.raises(
+        ValueError, match=f"would include this {name}.h instead: choose"
+    ):
         fitted["one"][0].to_c(name)
 
 
@@ -946,7 +948,7 @@ def test_headers_of_this_computer_may_be_in_one_folder(tmp_path):
             r"X is up to .*e\+\d\d standard deviations away from the mean .*"
             r"in columns \[0, 1, 2, 3\]",
         ),
-        ({"X": X * [1.0, 1.0, 1e9, 1.0]}, r"in columns \[2\], so that nothing is left"),
+        ({"X": X * [1.0, 1.0, 1e9, 1.0]}, r"in columns \[2\], so that integers cannot"),
         ({"input_type": "int8"}, "'input_type' parameter of to_c must be a str among"),
         ({"arithmetic": "float16"}, "'arithmetic' parameter of to_c must be"),
         (
@@ -1032,7 +1034,7 @@ def test_a_row_far_away_does_not_decide(fitted, name):
     far = rows.mean(axis=0) + 1e5 * rows.std(axis=0)
     # Its own answer is lost.
     is_moved = name == "deep"
-    low = r"which is low: raise activation_bits=12, .* leave rows out of X"
+    low = r"which is low: raise activation_bits=12, .* drop rows of X"
     expect = pytest.warns(UserWarning, match=low) if is_moved else nullcontext()
     with expect:
         device = model.to_c("net", X=np.vstack([rows, far]))

@@ -85,7 +85,9 @@ def test_agreement_of_numbers_is_printed(capsys):
     assert r2 > 0.99
     assert said == []
     printed = capsys.readouterr().out
-    assert printed.startswith(f"net.h: R2 is {r2:.5f} for 400 answers of the estimator")
+    assert printed.startswith(
+        f"net.h: R2 is {r2:.5f} for 400 predictions of the estimator"
+    )
     assert printed.endswith(f"error {differences.max():.2g} standard deviations\n")
     device, said = messages(lambda: model.to_c("net", X=X, activation_bits=4))
     assert device.agreement < 0.99
@@ -100,7 +102,7 @@ def test_sequences_and_controllers_are_compared_too(capsys):
         device.agreement,
         r2_score(model.predict(sequences).ravel(), device.predict(sequences).ravel()),
     )
-    assert "for 200 answers" in capsys.readouterr().out
+    assert "for 200 predictions" in capsys.readouterr().out
 
     def rate(policy, rng, incumbent):
         action = np.empty(1)
@@ -171,12 +173,12 @@ def test_types_reach_a_standard_deviation_on_either_side():
     for mean, is_cut in ((101.0, False), (99.0, True), (154.0, False), (156.0, True)):
         model = BLMRegressor(**QUICK).fit(centered + mean, Y)
         said = messages(lambda m=model: m.to_c("net", input_type="uint8"))[1]
-        assert ["cuts numbers of ['x0']" in one for one in said] == [True] * is_cut
+        assert ["clips numbers of ['x0']" in one for one in said] == [True] * is_cut
 
 
 def test_targets_far_from_zero():
     model = BLMRegressor(**QUICK).fit(X, Y + 1.7e9)
-    cure = "subtract a number near its mean before fit, and add it to the answers"
+    cure = "subtract a number near its mean before fit, and add it to the predictions"
     for options in ({}, {"X": X}, {"X": X, "arithmetic": "float32"}):
         device, said = messages(lambda o=options: model.to_c("net", **o))
         assert len(said) == 1
@@ -195,7 +197,7 @@ def test_types_that_are_too_coarse_or_too_narrow_without_rows():
     _, said = messages(lambda: model.to_c("net", input_type="uint8"))
     assert len(said) == 2
     assert "input_scale is 3.4 standard deviations of column 'x0'" in said[0]
-    assert "cuts numbers of ['x2'], which are within a standard deviation" in said[1]
+    assert "clips numbers of ['x2'], which are within a standard deviation" in said[1]
     units = {"input_type": "uint8", "input_scale": [1 / 255, 0.4, 400.0]}
     assert messages(lambda: model.to_c("net", **units))[1] == []
     # Of a network that does not standardize nothing is known.
@@ -272,6 +274,6 @@ def test_tables_that_an_avr_cannot_read(tmp_path):
                 command, cwd=tmp_path, capture_output=True, text=True, check=False
             )
             assert (done.returncode == 0) == is_built
-            assert is_built or "the most are 32767" in done.stderr
+            assert is_built or "more than 32767" in done.stderr
     model = BLMClassifier((100,), n_bits=16, max_flips=1, random_state=0)
     assert "#error" not in model.fit(wide, WORDS).to_c("net").header

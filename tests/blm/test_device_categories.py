@@ -263,8 +263,11 @@ def test_controllers_of_categories():
         ([{0, 1}], "one_hot must have a sequence of columns for each input"),
         (["x0"], "one_hot must have a sequence of columns for each input"),
         (None, "'one_hot' parameter of to_c must be an array-like"),
-        ([[2]], r"columns \[2\] of one_hot must be 0, but for one that is 1; in row 0"),
-        ([[0, 1, 7]], r"columns \[0, 1, 7\] of one_hot must be 0, but for one"),
+        (
+            [[2]],
+            r"columns \[2\] of one_hot must be 0, except for one that is 1; in row 0",
+        ),
+        ([[0, 1, 7]], r"columns \[0, 1, 7\] of one_hot must be 0, except for one"),
     ],
 )
 def test_groups_that_cannot_be(fitted, one_hot, message):
@@ -278,7 +281,7 @@ def test_more_categories_than_a_number_can_tell():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(rows, np.arange(300.0))
-    with pytest.raises(ValueError, match="can tell 255 categories and none of them"):
+    with pytest.raises(ValueError, match="only 255 categories and none of them"):
         model.to_c("net", X=rows, one_hot=[range(256)], input_type="uint8")
     options = {"X": rows, "input_type": "uint8"}
     device = model.to_c("net", one_hot=[range(255), range(255, 300)], **options)

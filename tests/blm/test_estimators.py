@@ -1129,7 +1129,9 @@ def test_packed_network_comes_back(task, n_bits, standardize):
 
 def test_packing_the_best_of_several_networks_warns():
     model = fitted("one", n_restarts=3, ensemble=3)
-    with pytest.warns(UserWarning, match="averages 3 networks, .* stores the best"):
+    with pytest.warns(
+        UserWarning, match="averages 3 networks, .* stores only the best"
+    ):
         packed = model.to_packed()
     back = BLMRegressor.from_packed(packed)
     assert_array_equal(back.codes_, model.codes_)
@@ -1219,7 +1221,7 @@ def test_the_digits_in_few_bytes():
 def test_bytes_of_what_there_is_not_yet(index, value):
     body = bytearray(fitted("one").to_packed()[12:])
     body[index] = value
-    with pytest.raises(ValueError, match="packed is of a later version"):
+    with pytest.raises(ValueError, match="packed is from a later version"):
         BLMRegressor.from_packed(sealed(body))
 
 

@@ -112,7 +112,7 @@ X = np.linspace(-1, 1, 10)[:, None]
 def test_networks_that_no_memory_holds_are_refused_before_they_are_made(hidden):
     model = BLMRegressor(hidden)
     with pytest.raises(
-        MemoryError, match=r"GiB of memory and this process may"
+        MemoryError, match=r"GiB of memory, but this process may"
     ) as raised:
         model.fit(X, X.ravel())
     assert "hidden_layer_sizes" in str(raised.value)

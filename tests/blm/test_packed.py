@@ -450,7 +450,7 @@ def test_zones_of_times_are_not_stored():
     for at in (days, days.tz_localize("Europe/Berlin")):
         X = pd.DataFrame({"z": y, "at": at, "for": duration})
         model = BLMRegressor((2,), tol=1.0, random_state=0).fit(X, y)
-        with pytest.warns(UserWarning, match="column at holds times, and whether"):
+        with pytest.warns(UserWarning, match="column at holds times, but whether"):
             packed = model.to_packed(names=True)
         found = BLMRegressor.from_packed(packed).predict(X)
         assert_allclose(found, model.predict(X))

@@ -156,5 +156,5 @@ def test_what_cannot_be_rounded(options, error, message):
 def test_counts_are_not_sums():
     data, _ = load_iris(return_X_y=True)
     mlp = MLPRegressor("poisson", max_iter=300).fit(data, data[:, 0])
-    with pytest.raises(ValueError, match="are of an activation 'exp', but those of"):
+    with pytest.raises(ValueError, match="output activation 'exp', but the outputs"):
         BLMRegressor.from_mlp(mlp, data)

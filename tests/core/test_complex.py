@@ -52,7 +52,7 @@ def test_complex_columns_weights_and_validation_targets_are_named():
         model.fit(X, y, sample_weight=np.ones(20) + 1j)
     for times in (np.arange(20).astype("M8[D]"), np.arange(20).astype("m8[s]")):
         with pytest.raises(
-            TypeError, match=r"sample_weight has .*64.*, and weights are num"
+            TypeError, match=r"sample_weight has .*64.*, but weights must be num"
         ):
             model.fit(X, y, sample_weight=times)
     with pytest.raises(ValueError, match=r"y_val has complex .* y_val\.real"):

@@ -28,7 +28,7 @@ from skmohn.optimize._portfolio import Portfolio
 class Slow:
     """An estimator whose fit takes longer than is thought, and another one's inside."""
 
-    _when_long = "fewer rows take less"
+    _when_long = "pass fewer rows"
 
     def __init__(self, seconds, part=None):
         self.seconds, self.part = seconds, part
@@ -52,7 +52,7 @@ def short(monkeypatch):
 def test_a_long_fit_says_so_once_and_on_the_users_line():
     with pytest.warns(
         UserWarning,
-        match=r"Slow.fit has taken 0.05 s and goes on: fewer rows take less, and "
+        match=r"Slow.fit has taken 0.05 s and is still running: pass fewer rows, and "
         "callbacks, such as sklearn.callback.ProgressBar, show",
     ) as record:
         Slow(0.1, Slow(0.1)).fit()
@@ -68,8 +68,8 @@ def test_a_long_tell_names_what_the_user_called(monkeypatch):
         Portfolio, "tell", lambda *given: time.sleep(0.1) or tell(*given)
     )
     message = (
-        "BlackBoxOptimizer.tell has taken 0.05 s and goes on: pass fewer points at a "
-        "time"
+        "BlackBoxOptimizer.tell has taken 0.05 s and is still running: pass fewer "
+        "points at a time"
     )
     with pytest.warns(UserWarning, match=f"^{message}$"):
         optimizer.tell([[0, 1, 1]], [0.5])

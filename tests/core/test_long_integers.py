@@ -52,7 +52,7 @@ def test_columns_whose_integers_merge_are_named_once(model):
         X = pd.DataFrame({"id": COLUMNS[kind], "flag": FLAGS})
         (message,) = warnings_of_merged(clone(model), X, STEPS)
         assert message.startswith("column id has integers above 2 ** 53")
-        assert message.endswith("or make text of identifiers by astype(str)")
+        assert message.endswith("or convert identifiers to text with astype(str)")
     both = np.column_stack([LONG, STEPS, LONG])
     (message,) = warnings_of_merged(clone(model), both, STEPS)
     assert message.startswith("column 0, column 2 have integers")

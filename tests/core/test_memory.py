@@ -78,7 +78,7 @@ def test_what_there_is_no_room_for_is_refused_with_the_figure(groups):
         require_memory(2.0**60, "The model", "use fewer weights")
     message = str(caught.value)
     assert "The model needs 1,073,741,824.0 GiB of memory" in message
-    assert f"this process may have {PHYSICAL / 2**30:,.1f} GiB" in message
+    assert f"this process may use only {PHYSICAL / 2**30:,.1f} GiB" in message
     assert message.endswith("use fewer weights")
     groups("0::/\n", {"memory.max": "1000000\n"})
     with pytest.raises(MemoryError, match="a bucket needs"):

@@ -421,7 +421,7 @@ def test_functions_are_called_where_numbas_inside_has_changed(monkeypatch):
     monkeypatch.setattr(_numba, "_changes", [])
     kernel = jit(is_cached=False, no_cfunc_wrapper=False)(lambda x, n: x / n)
     monkeypatch.setattr(kernel, "compile", None)
-    with pytest.warns(RuntimeWarning, match="numba .* differs inside") as told:
+    with pytest.warns(RuntimeWarning, match="numba .* differs internally") as told:
         address = address_of(kernel, PRODUCT)
     # Divided as kernels do it.
     call = jit(is_cached=False)(lambda place: call_address(place, (1.0, 0)))

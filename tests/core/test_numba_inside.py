@@ -109,7 +109,7 @@ for name in sys.argv[3:]:
         warnings.simplefilter("always")
         found = [np.asarray(part, float).ravel().tolist() for part in fit()]
     messages = [str(w.message) for w in caught]
-    messages = [message for message in messages if "differs inside" in message]
+    messages = [message for message in messages if "differs internally" in message]
     print(json.dumps([name, found, messages]), flush=True)
     os._exit(0)
 """
@@ -157,7 +157,7 @@ def test_fits_need_no_name_of_numbas_inside(names, tmp_path):
     for name, (found, messages) in fits.items():
         # Once in a process, whatever is missing.
         (message,) = messages
-        assert message.startswith(f"numba {numba.__version__} differs inside")
+        assert message.startswith(f"numba {numba.__version__} differs internally")
         assert name in message
         assert "Install a newer skmohn" in message
         # Where bits are counted instead, numbers may be added in another order.

@@ -23,14 +23,14 @@ def counts():
 
 
 def test_sets_have_no_order(network, counts):
-    message = "must be in an order, and a set has none"
+    message = "must have an order, but a set has none"
     with pytest.raises(ValueError, match=f"n_components {message}"):
         EnergyNetTransformer(n_components={2, 3}).fit(X)
     with pytest.raises(ValueError, match=f"one_hot {message}"):
         network.to_c("net", one_hot={(0, 1)})
     with pytest.raises(ValueError, match=f"quantiles {message}"):
         counts.predict_quantiles(X, {0.1, 0.9})
-    with pytest.raises(TypeError, match="got a set, whose values are not an array"):
+    with pytest.raises(TypeError, match="got a set, which is not an array"):
         network.to_c("net", input_scale={1.0, 2.0, 3.0})
 
 

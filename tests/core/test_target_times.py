@@ -35,7 +35,9 @@ def test_times_among_objects_are_refused(estimator):
     for kind, y in OBJECTS.items():
         with pytest.raises(ValueError, match=f"y has {kind}, .* pass durations in a"):
             estimator().fit(X, y)
-    with pytest.raises(TypeError, match=r"y has Period\('2020.* targets are numbers"):
+    with pytest.raises(
+        TypeError, match=r"y has Period\('2020.* targets must be numbers"
+    ):
         estimator().fit(X, TIMES.dt.to_period("D"))
 
 

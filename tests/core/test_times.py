@@ -171,14 +171,14 @@ def test_times_with_a_zone_are_not_those_without(model, kind):
     model = clone(model).fit(aware, Y)
     expected = use(model, aware)
     with pytest.raises(
-        ValueError, match=r"has times without a zone, but had times of z"
+        ValueError, match=r"has times without a zone, but had times in z"
     ):
         use(model, naive)
     # The same points in time, by the clocks of another zone.
     assert_array_equal(use(model, in_table(TOKYO, kind)), expected)
     model.fit(naive, Y)
     with pytest.raises(
-        ValueError, match=r"has times of zone Europe/Berlin, but had ti"
+        ValueError, match=r"has times in zone Europe/Berlin, but had ti"
     ):
         use(model, aware)
     model.fit(NUMBERS, Y)

@@ -167,7 +167,7 @@ def test_a_selector_names_bad_targets_before_its_fits():
     selector = MOHNFeatureSelector(Ridge(), n_features_to_select=1, random_state=0)
     with pytest.raises(ValueError, match="in y: classifiers take text"):
         selector.fit(numbers(), ["red", "blue"] * (N // 2))
-    with pytest.raises(ValueError, match=r"y has datetime64.* targets are numbers"):
+    with pytest.raises(ValueError, match=r"y has datetime64.* targets must be numbers"):
         selector.fit(numbers(), pd.Series(pd.to_datetime(DAYS)))
     with pytest.raises(ValueError, match="NaN in column 'a'"):
         selector.fit(numbers().replace({"a": {1: np.nan}}), np.arange(N))
@@ -209,8 +209,11 @@ def test_labels_that_are_no_classes_are_refused_with_the_cure(model):
             clone(model).fit(numbers(), steps.astype(kind).astype(object))
     for labels, message in (
         ([Decimal(i % 2) for i in range(N)], r"labels of Decimal, such as .* pass \["),
-        (days, r"labels of date, such as datetime.date\(2020, 1, 1\), and classes"),
-        ([(1, 2), (3,)] * (N // 2), "y has values of several parts, such as tuples"),
+        (
+            days,
+            r"labels of date, such as datetime.date\(2020, 1, 1\), but classes must",
+        ),
+        ([(1, 2), (3,)] * (N // 2), "y has values with several parts, such as tuples"),
     ):
         with pytest.raises(ValueError, match=message):
             clone(model).fit(numbers(), labels)
@@ -282,6 +285,6 @@ def test_missing_values_of_all_types_are_named(kind):
         "decimals": [Decimal("NaN"), *map(Decimal, range(1, N))],
     }
     X, y = numbers().assign(late=columns[kind]), np.arange(N)
-    with pytest.raises(ValueError, match="X contains NaN in column 'late': fill"):
+    with pytest.raises(ValueError, match="X contains NaN in column 'late': impute"):
         BLMRegressor().fit(X, y)
     assert np.isfinite(MOHNRegressor("gp").fit(X, y).predict(X)).all()

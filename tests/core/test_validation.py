@@ -233,5 +233,7 @@ def test_integers_that_no_float_can_be_are_refused():
     "model", [MOHNRegressor(), MOHNClassifier(), BLMRegressor(), EnergyNetRegressor()]
 )
 def test_targets_in_no_array_are_refused_by_their_type(model, y):
-    with pytest.raises(TypeError, match=f"got a {type(y).__name__}, whose values are"):
+    with pytest.raises(
+        TypeError, match=f"got a {type(y).__name__}, which is not an array"
+    ):
         model.fit([[0.0], [1.0]], y)

@@ -38,7 +38,7 @@ def test_another_version_is_warned_of(model, monkeypatch):
             assert vars(same).keys() == vars(model).keys()
     monkeypatch.setattr(_versions, "__version__", "99.0")
     name = type(model).__name__
-    words = f"{name} was stored by skmohn {skmohn.__version__} and is loaded by 99.0"
+    words = f"{name} was saved by skmohn {skmohn.__version__} and is loaded by 99.0"
     with warnings.catch_warnings(record=True) as record:
         warnings.simplefilter("always")
         pickle.loads(file)

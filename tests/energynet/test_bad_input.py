@@ -59,15 +59,15 @@ def test_input_that_is_not_finite(value):
 
 @pytest.mark.parametrize("call", ["fit", "partial_fit"])
 def test_samples_with_unknown_values_alone_are_nothing_to_learn_from(call):
-    words = "Input X contains NaN alone in all but 1 of 60 samples"
+    words = "Input X contains only NaN in all but 1 of 60 samples"
     refused(replaced(X, slice(1, None), np.nan), match=words, call=call)
-    words = "Input X contains NaN in all samples of column 1: there is nothing to learn"
+    words = "Input X contains NaN in all samples of column 1: nothing can be learned"
     refused(replaced(X, (slice(None), 1), np.nan), match=words, call=call)
     # Later it is no news that a column is not known.
     net = EnergyNetTransformer(**QUICK).fit(X)
     net.partial_fit(replaced(X, (slice(None), 1), np.nan))
     assert np.isfinite(net.transform(X)).all()
-    with pytest.raises(ValueError, match="NaN alone in all but 0 of 60 samples"):
+    with pytest.raises(ValueError, match="only NaN in all but 0 of 60 samples"):
         net.partial_fit(np.full_like(X, np.nan))
 
 

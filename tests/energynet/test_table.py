@@ -78,7 +78,7 @@ def test_units_are_those_of_their_rows(incomplete):
 def test_rows_of_which_nothing_is_known_are_left():
     X = np.array([[1.0, 2.0], [np.nan, np.nan], [3.0, np.nan], [0.0, 1.0]])
     assert_array_equal(make_table(X).drop_unknown(2).values, X[[0, 2, 3]])
-    with pytest.raises(ValueError, match="NaN alone in all but 3 of 4 samples"):
+    with pytest.raises(ValueError, match="only NaN in all but 3 of 4 samples"):
         make_table(X).drop_unknown(4)
 
 

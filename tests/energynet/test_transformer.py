@@ -353,7 +353,7 @@ def test_limits_of_growth_are_told_of(bits, growth, limit):
     price = (
         "infinite_rbm_options__threshold" if growth == "infinite_rbm" else "unit_cost"
     )
-    words = f"{limit}={value}: raise {limit}, or make units cost more by {price}$"
+    words = f"{limit}={value}: raise {limit}, or raise the cost of a unit by {price}$"
     with pytest.warns(ConvergenceWarning, match=words):
         net.fit(bits)
     assert net.width_reasons_ == [limit]

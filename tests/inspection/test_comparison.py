@@ -70,5 +70,5 @@ def test_other_objects_are_refused(display):
 
 
 def test_one_data_set_has_no_ranks(iris):
-    with pytest.raises(ValueError, match="DifferencesDisplay draws that"):
+    with pytest.raises(ValueError, match="use DifferencesDisplay"):
         CriticalDifferenceDisplay.from_comparison(iris)

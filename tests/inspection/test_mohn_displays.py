@@ -360,7 +360,7 @@ def test_history_without_rounds_is_refused(display):
 def test_gaussian_process_of_auto_has_no_rounds(display):
     X = pd.DataFrame({"base": list("ACGT") * 10})
     model = MOHNRegressor().fit(X, np.tile([0.0, 1.0, 2.0, 4.0], 10))
-    words = 'no rounds of discovery.*"auto" too, unless categories'
+    words = 'no rounds of discovery.*so does "auto", unless categories'
     with pytest.raises(ValueError, match=words):
         display.from_estimator(model)
 
@@ -368,5 +368,5 @@ def test_gaussian_process_of_auto_has_no_rounds(display):
 @pytest.mark.parametrize("display", STRUCTURE)
 def test_sets_do_not_say_which_weight_is_whose(display):
     for terms, names in (({(0,), (0, 1)}, ["a", "b"]), ([(0,), (0, 1)], {"a", "b"})):
-        with pytest.raises(ValueError, match="must be in an order, and a set has none"):
+        with pytest.raises(ValueError, match="must have an order, but a set has none"):
             display(terms, [1.0, 2.0], names).plot()

@@ -644,7 +644,7 @@ def test_bad_models_are_refused(linear):
     with pytest.raises(ValueError, match="background must have at least one row"):
         WalshExplainer(model, X[0])
     with pytest.raises(
-        ValueError, match="response_method='predict_proba' is no method"
+        ValueError, match="response_method='predict_proba' is not a method"
     ):
         WalshExplainer(model, X, response_method="predict_proba")
     with pytest.raises(ValueError, match="class_of_interest=1 needs"):

@@ -265,7 +265,9 @@ def test_observations_of_nan_end_an_episode():
 
 @pytest.mark.parametrize("reward", [None, "x", 1j, [1.0, 2.0]])
 def test_rewards_that_are_no_numbers(reward):
-    with pytest.raises(TypeError, match=r"environment has the reward .* is no number"):
+    with pytest.raises(
+        TypeError, match=r"environment has the reward .* is not a number"
+    ):
         returns(Rewarded(reward))
 
 

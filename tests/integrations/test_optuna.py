@@ -400,7 +400,7 @@ def test_values_that_differ_without_noise_are_warned_of():
     told(study, ON, score=1.0)
     told(study, ON, score=2.0)
     told(study, ON, TrialState.FAIL)
-    with pytest.warns(UserWarning, match=r"noise=0, but trial 1 has another value"):
+    with pytest.warns(UserWarning, match=r"noise=0, but trial 1 has a different value"):
         study.optimize(objective, n_trials=8)
     assert len(study.trials) == 11
 

@@ -741,7 +741,7 @@ def test_two_noisy_values_are_classes(strategy):
     X = rng.choice([-1.0, 1.0], (60, 4))
     y = (X[:, 0] + rng.standard_normal(60) > 0).astype(float)
     model = MOHNRegressor(strategy, random_state=0)
-    with pytest.warns(UserWarning, match="MOHNClassifier predicts how probable"):
+    with pytest.warns(UserWarning, match="MOHNClassifier predicts the probability"):
         model.fit(X, y)
     # Three values, exact functions and few samples are no reason to.
     model.fit(X, y + (X[:, 1] > 0))

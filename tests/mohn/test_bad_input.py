@@ -382,7 +382,7 @@ def test_terabytes_are_refused_before_they_are_allocated(n_features, max_order, 
             model.fit(X, Y)
         assert peak() < 20e6
     message = str(caught.value)
-    assert "GiB of memory and this process may" in message
+    assert "GiB of memory, but this process may" in message
     assert 'lower max_order or use strategy="pursuit"' in message
 
 

@@ -173,7 +173,7 @@ def test_what_is_refused(data):
     with pytest.warns(UserWarning, match="1 of 2 terms given cannot be told apart"):
         model.fit(constant, y)
     letters = np.array(list("abc") * 100, dtype=object)[:, None]
-    with pytest.raises(ValueError, match="terms are for models of few weights"):
+    with pytest.raises(ValueError, match="terms is for sparse models"):
         MOHNRegressor(terms=[0]).fit(np.hstack([X.astype(object), letters]), y)
 
 
@@ -260,5 +260,5 @@ def test_categories_leave_no_choice_of_few_weights(data, name):
     X, y = data
     letters = np.array(list("abc") * 100, dtype=object)[:, None]
     table = np.hstack([X.astype(object), letters])
-    with pytest.raises(ValueError, match=f"{name}='lasso' is for models of few"):
+    with pytest.raises(ValueError, match=f"{name}='lasso' is for sparse models"):
         MOHNRegressor(**{name: "lasso"}).fit(table, y)

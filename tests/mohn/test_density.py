@@ -217,7 +217,7 @@ class TestAnnealing:
         monkeypatch.setattr(enumeration, "_ENUMERATION", few)
         all_of_them = sampling.AnnealingConstants(min_effective=200.0)
         monkeypatch.setattr("skmohn.mohn._density.ANNEALING", all_of_them)
-        with pytest.warns(ConvergenceWarning, match="chains count"):
+        with pytest.warns(ConvergenceWarning, match="number of chains"):
             MOHNDensity(random_state=0).fit(X)
 
 

@@ -104,8 +104,8 @@ def test_a_copy_is_left_out_and_said(strategy):
     assert model.terms_ == [(0,), (1,), (3,), (1, 3)]
     assert_allclose(model.weights_, [1.5, 0.5, 0.5, 0.5])
     assert model.stopping_reason_ == (
-        "exact: the model reproduces every sample; 4 of 10 columns follow from the "
-        "others, so other weights can give the same model"
+        "exact: the model reproduces every sample; 4 of 10 columns are linear "
+        "combinations of the others, so other weights can give the same model"
     )
 
 
@@ -134,4 +134,4 @@ def test_a_whole_group_is_no_reason_to_warn():
         warnings.simplefilter("error")
         model = MOHNRegressor().fit(X, y)
     assert model.terms_ == [(1,), (7,)]
-    assert "3 of 12 columns follow from the others" in model.stopping_reason_
+    assert "3 of 12 columns are linear combinations of the" in model.stopping_reason_

@@ -584,9 +584,9 @@ def test_what_cannot_be_exported_is_refused_with_a_cure():
 def test_names_and_categories_that_sql_lacks_are_refused():
     model, *_ = fit_bits()
     for name in ("", "a\0b"):
-        with pytest.raises(ValueError, match="SQL has no name"):
+        with pytest.raises(ValueError, match="is not a name in SQL"):
             model.to_sql(name)
-        with pytest.raises(ValueError, match="SQL has no name"):
+        with pytest.raises(ValueError, match="is not a name in SQL"):
             model.to_sql(keys=[name])
     X = pd.DataFrame({"a": ["x\0z", "y"] * 10})
     model = MOHNRegressor("given", terms=[(0,)]).fit(X, np.arange(20.0))

@@ -137,5 +137,5 @@ def test_vocabulary_goes_from_names_to_terms_and_back():
 )
 def test_sets_are_in_no_order(arguments):
     """Nor does it say which weight is whose."""
-    with pytest.raises(ValueError, match="must be in an order, and a set has none"):
+    with pytest.raises(ValueError, match="must have an order, but a set has none"):
         MOHNRegressor.from_terms(**arguments)

@@ -550,7 +550,7 @@ def test_who_asks_for_few_weights_gets_them(asked):
     few = MOHNClassifier("logistic", random_state=0, **asked).fit(X, y)
     assert_array_equal(model.predict_proba(X), few.predict_proba(X))
     (name,) = asked
-    said = f"the sparse model, because {name} asks for it; {few.stopping_reason_}"
+    said = f"the sparse model, because {name} requires it; {few.stopping_reason_}"
     assert model.stopping_reason_ == said
     assert model.ensemble_weights_ == {"sparse": 1.0}
     with pytest.raises(AttributeError, match="relevance_ needs a Gaussian process"):

@@ -284,7 +284,7 @@ def test_terms_without_a_test():
     assert np.isnan(few.p_values_).all()
     dense = MOHNRegressor("gp").fit(X, y)
     assert np.isnan(dense.p_values_).tolist() == [True] * len(dense.terms_)
-    with pytest.raises(ValueError, match="sparse model, but this one has"):
+    with pytest.raises(ValueError, match="sparse model, but this model has"):
         dense.significance_table(X, y)
     with pytest.raises(ValueError, match="X and y go together, but y is missing"):
         model.significance_table(X)

@@ -47,7 +47,7 @@ def test_model_that_is_more_than_its_terms(model):
 
     more = More()
     vars(more).update(vars(model))
-    with pytest.raises(ValueError, match="something else than the sum of its terms_"):
+    with pytest.raises(ValueError, match="something other than the sum of its terms_"):
         maximize(more)
 
 
@@ -79,15 +79,15 @@ def test_terms_that_make_no_sense(terms, words):
         ({"z": 1}, r"'z', which is neither a name nor an index .* \('a', 'b', "),
         ({5: 1}, "5, which is neither"),
         ({-1: 1}, "-1, which is neither"),
-        ({"a": 2}, r"fixed gives variable 'a' the value 2; the model knows 0 or 1"),
-        ({"a": 0.5}, "knows 0 or 1"),
-        ({"a": np.nan}, "value nan; the model knows 0 or 1"),
+        ({"a": 2}, r"fixed gives variable 'a' the value 2; the model takes 0 or 1"),
+        ({"a": 0.5}, "takes 0 or 1"),
+        ({"a": np.nan}, "value nan; the model takes 0 or 1"),
         ({"a": None}, "value None"),
         ({"a": "yes"}, "value 'yes'"),
-        ({"dose": 5.0}, r"knows from 2\.0.* to [34]\."),
+        ({"dose": 5.0}, r"takes from 2\.0.* to [34]\."),
         ({"dose": np.inf}, "value inf"),
-        ({"lab": 4.0}, "knows only 3"),
-        ({"lost": 4.0}, "knows only nan"),
+        ({"lab": 4.0}, "takes only 3"),
+        ({"lost": 4.0}, "takes only nan"),
         ({"a": 1, 0: 1}, "variable 0, twice"),
         ({True: 1}, "has True, which is neither a name nor an index"),
     ],
@@ -102,7 +102,7 @@ def test_fixed(model, fixed, words):
     [
         ([1, 1], r"x0 must have shape \(3,\)"),
         ([[1, 1, 1]], r"x0 must have shape \(3,\)"),
-        ([1, 1, 0], "x0 gives variable 2 the value 0; the model knows -1 or 1"),
+        ([1, 1, 0], "x0 gives variable 2 the value 0; the model takes -1 or 1"),
         ([1, 1, np.nan], "value nan"),
         ("abc", "x0"),
         ([1, [1, 1]], r"x0 must have shape \(3,\), .* got \(2,\)"),
@@ -201,7 +201,7 @@ def test_model_is_left_as_it_was(model):
 
 @pytest.mark.parametrize("weight", ["a", None, 1j, 10**400], ids=str)
 def test_weights_that_are_no_numbers(weight):
-    with pytest.raises(ValueError, match=r"for the term \(0,\), which no float can be"):
+    with pytest.raises(ValueError, match=r"for the term \(0,\), which is not a float"):
         maximize({(0,): weight})
 
 

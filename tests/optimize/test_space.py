@@ -435,7 +435,7 @@ def test_sets_that_have_no_order_are_refused(values):
 
 @pytest.mark.parametrize("X", [{(0, 1), (1, 1)}, [{0, 1}, {1}], [(0, 1), {0, 1}]])
 def test_sets_of_points_are_refused(X):
-    with pytest.raises(ValueError, match="X must be in an order, and a set has none"):
+    with pytest.raises(ValueError, match="X must have an order, but a set has none"):
         Space(2).encode(X)
 
 

@@ -123,7 +123,9 @@ def test_networks_of_few_rows_learn_no_wild_target(name):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_lone_targets_of_validation_samples_choose_no_weights():
     model, wild = REGRESSORS["blm"], with_wild(Y, 1e6)
-    with pytest.warns(UserWarning, match=r"^y has 1e\+06, .* leaves these samples out"):
+    with pytest.warns(
+        UserWarning, match=r"^y has 1e\+06, .* these samples are left out"
+    ):
         found = clone(model).fit(X, Y, X_val=X, y_val=wild)
     expected = clone(model).fit(X, Y, X_val=X[OTHERS], y_val=Y[OTHERS])
     assert_array_equal(found.codes_, expected.codes_)
@@ -197,15 +199,18 @@ def test_features_of_a_column_with_fills():
 
 @pytest.mark.parametrize(
     ("name", "effect"),
-    [("blm", "takes the median instead"), ("energynet", "takes these for missing")],
+    [
+        ("blm", "fit uses the median instead"),
+        ("energynet", "fit treats these as missing"),
+    ],
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_networks_say_what_they_leave_out(name, effect):
     model, frame = REGRESSORS[name], pd.DataFrame(with_wild(X, 1e4), columns=["a", "b"])
-    said = r"^column a has 10000, far from all other values: a fit "
+    said = r"^column a has 10000, far from all other values: "
     with pytest.warns(UserWarning, match=said + effect + r" \(1 in all\)"):
         model.fit(frame, Y)
-    said = r"^y has -1e\+06, far from all other values: a fit leaves these samples out"
+    said = r"^y has -1e\+06, far from all other values: these samples are left out of"
     with pytest.warns(UserWarning, match=said):
         model.fit(X, with_wild(Y, -1e6))
 
@@ -233,7 +238,7 @@ def test_mohn_says_once_what_it_takes_for_missing(name):
         model.fit(frame, given.get(name, targets))
     (said,) = [str(w.message) for w in found if "far from all" in str(w.message)]
     assert said.removeprefix("targets 0, 1: ").startswith(
-        "column a has 10000, far from all other values: a fit takes these for missing "
+        "column a has 10000, far from all other values: fit treats these as missing "
         "(1 in all)"
     )
     # A row without weight is not said to be anything.

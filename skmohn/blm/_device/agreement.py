@@ -35,7 +35,7 @@ class Agreement(NamedTuple):
             lost = f"; classes lost: {self.n_lost}" if self.n_lost else ""
             return f"{self.value:.2%} of {n} labels are those of the estimator{lost}"
         return (
-            f"R2 is {self.value:.5f} for {n} answers of the estimator, the largest "
+            f"R2 is {self.value:.5f} for {n} predictions of the estimator, the largest "
             f"error {self.largest_error:.2g} standard deviations"
         )
 
@@ -107,7 +107,7 @@ def coarse_numbers(
         losses.append(
             f"float32 has steps of {steps.max():.2g} standard deviations of y, which "
             "lies far from zero: subtract a number near its mean before fit, and add "
-            "it to the answers"
+            "it to the predictions"
         )
     return losses
 
@@ -120,9 +120,9 @@ def cut_inputs(reader: InputSpec, network: Network, names: Sequence[str]) -> lis
     if not is_cut.any():
         return []
     return [
-        f"input_type={reader.kind!r} cuts numbers of {columns[is_cut].tolist()}, which "
-        "are within a standard deviation of the mean: use another input_type, or a "
-        "larger input_scale"
+        f"input_type={reader.kind!r} clips numbers of {columns[is_cut].tolist()}, "
+        "which are within a standard deviation of the mean: use another input_type, or "
+        "a larger input_scale"
     ]
 
 

@@ -176,9 +176,9 @@ def _refuse_far(
         columns = reader.columns[: network.n_numbers][is_far].tolist()
         raise ValueError(
             f"X is up to {farthest.max():.3g} standard deviations away from the mean "
-            f"of what was learned from, in columns {columns}, so that nothing is left "
-            "of ordinary inputs: pass rows as the device will meet them, in the units "
-            "of the table"
+            f"in fit, in columns {columns}, so that integers cannot resolve ordinary "
+            "inputs: pass rows like those that the device will read, in the units of "
+            "the table"
         )
 
 
@@ -200,8 +200,8 @@ def _clip_range_unseen(network: Network, reader: InputSpec, bits: int) -> float:
         return _CALIBRATION.n_stds if is_coarse else _CALIBRATION.n_stds_fine
     if reader.kind == "float32":
         raise ValueError(
-            "the range of the inputs is not known: pass X, rows as the device will "
-            'read them, or use input_type="int16" with an input_scale'
+            "the range of the inputs is not known: pass X, rows like those that the "
+            'device will read, or use input_type="int16" with an input_scale'
         )
     return reader.largest(network)
 
@@ -214,7 +214,7 @@ def _activation_ranges_unseen(
         return np.ones(network.n_layers - 1)
     if network.layout.recurrent:
         raise ValueError(
-            f'how far units with activation="{network.activation}" go depends on the '
+            f'the range of units with activation="{network.activation}" depends on the '
             "sequences that a recurrent network reads: pass X, some of them"
         )
     size, activation_ranges = 1.0 if network.is_standardized else clip_range / 2.0, []

@@ -48,7 +48,7 @@ def numbers_of(
             row = int(np.argmax(wrong))
             raise ValueError(
                 f"columns {columns[first : first + size].tolist()} of one_hot must be "
-                f"0, but for one that is 1; in row {row} of X they are "
+                f"0, except for one that is 1; in row {row} of X they are "
                 f"{group[row].tolist()}"
             )
         numbers[:, column] = np.where(group.any(axis=1), group.argmax(axis=1), size)

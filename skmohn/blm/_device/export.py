@@ -386,8 +386,8 @@ def _check_targets(network: Network) -> None:
     if is_small or largest > _EXPORT.max_single:
         order = smallest if is_small else largest
         raise ValueError(
-            f"targets are of the order of {order:.0e}, which the C cannot answer in "
-            "single precision: learn them in another unit"
+            f"targets are of the order of {order:.0e}, which single precision cannot "
+            "hold: fit them in another unit"
         )
 
 
@@ -417,7 +417,7 @@ def _read_groups(
     if max(sizes, default=0) > MAX_CATEGORIES[kind]:
         raise ValueError(
             f"one_hot has {max(sizes)} columns for one input, but input_type={kind!r} "
-            f"can tell {MAX_CATEGORIES[kind]} categories and none of them: use "
+            f"can encode only {MAX_CATEGORIES[kind]} categories and none of them: use "
             'input_type="int16"'
         )
     numbers = np.setdiff1d(np.arange(n), found)
@@ -432,8 +432,8 @@ def _check_unit(reader: InputSpec, network: Network) -> None:
     is_small = np.any(sizes[1] < 1.0 / _EXPORT.max_single)
     if is_small or np.any(sizes > _EXPORT.max_single):
         raise ValueError(
-            "input_scale must be of the order of the numbers in the table, or of what "
-            f"a sensor can tell of them, got {reader.unit.min()} to {reader.unit.max()}"
+            "input_scale must be of the order of the numbers in the table, or of the "
+            f"resolution of a sensor, got {reader.unit.min()} to {reader.unit.max()}"
         )
 
 
@@ -445,7 +445,7 @@ def _warn_of_cuts(model: Any, reader: InputSpec, X: TableLike) -> None:
         names = [column_names(model)[column] for column in cut]
         warn_caller(
             f"X has numbers that input_type={reader.kind!r} cannot hold, in {names}: "
-            f"they are cut at {low} and {high} times input_scale. Use another "
+            f"they are clipped to {low} and {high} times input_scale. Use another "
             "input_type, or a larger input_scale"
         )
 
@@ -469,7 +469,7 @@ def _cures(device: DeviceModel) -> list[str]:
         cures.append('use a smaller input_scale, or input_type="float32"')
     elif device.activation_bits is None:
         cures.append(
-            "subtract from columns that are far from zero a number near their mean, "
+            "from columns that are far from zero, subtract a number near their mean, "
             "before fit and on the device"
         )
     if device.activation_bits is not None:
@@ -477,7 +477,7 @@ def _cures(device: DeviceModel) -> list[str]:
             f"raise activation_bits={device.activation_bits}, or use "
             'arithmetic="float32"'
         )
-        cures.append("leave rows out of X that the device will not meet: it cuts them")
+        cures.append("drop rows of X that the device will not read: it clips them")
     return cures
 
 

@@ -42,9 +42,9 @@ def too_large_for_avr(program: Program) -> str:
     """Reason why an AVR cannot have the tables of a program; empty if it can."""
     sizes = [array.nbytes for array in writer_of(program).arrays()]
     if max(sizes) > _MAX_ARRAY_BYTES:
-        return f"an array has {max(sizes)} bytes, the most are {_MAX_ARRAY_BYTES}"
+        return f"an array has {max(sizes)} bytes, more than {_MAX_ARRAY_BYTES}"
     if sum(sizes) > _MAX_TABLE_BYTES:
-        return f"tables have {sum(sizes)} bytes, the most are {_MAX_TABLE_BYTES}"
+        return f"tables have {sum(sizes)} bytes, more than {_MAX_TABLE_BYTES}"
     return ""
 
 

@@ -138,7 +138,7 @@ def _round_weights(formula: Formula, bits: int) -> _Integers:
     if len(formula.columns) < len(formula.codes):
         raise ValueError(
             'arithmetic="integer" needs columns that all targets code alike: export '
-            "each of estimators_ by itself"
+            "each of estimators_ separately"
         )
     weights = [np.append(score.weights, score.intercept) for score in formula.scores]
     exact = [Fraction(w).denominator for w in np.concatenate(weights).tolist()]
@@ -173,8 +173,8 @@ def _warn_of_rounding(formula: Formula, errors: list[float], bits: int) -> None:
         if score.terms and error**2 > (1.0 - LEAST_R2) * spread**2:
             what = "log-odds" if formula.classes else formula.output_names[k]
             warn_caller(
-                f"integers of {bits} bits are coarse for {what}: errors by rounding "
-                f"are up to {error:.2g}, its standard deviation is {spread:.2g}: {cure}"
+                f"integers of {bits} bits are coarse for {what}: rounding errors are "
+                f"up to {error:.2g}, its standard deviation is {spread:.2g}: {cure}"
             )
 
 

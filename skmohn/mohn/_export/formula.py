@@ -171,9 +171,9 @@ def _read_targets(estimator: Any, X: TableLike | None, what: str) -> Formula:
     is_exact = all(part.model_.mean_reads_terms for part in parts)
     if not is_exact and X is None:
         raise ValueError(
-            f"{what} writes the terms of terms_, but the model has more than these: "
-            "pass X, rows on which to compare predictions of both (its loss is "
-            f"printed), or {advise_pursuit(estimator)}"
+            f"{what} writes the terms of terms_, but the model has more: pass X, rows "
+            "on which to compare predictions of both (the loss is printed), or "
+            f"{advise_pursuit(estimator)}"
         )
     codes, scores, outputs = _Codes(), [], []
     for k, part in enumerate(parts):

@@ -27,7 +27,8 @@ class Dialect(NamedTuple):
         """Quoted name of a column or a table."""
         if not isinstance(name, str) or not name or "\0" in name:
             raise ValueError(
-                f"SQL has no name {name!r}: use a text that is not empty, without NUL"
+                f"{name!r} is not a name in SQL: use text that is not empty and has no "
+                "NUL"
             )
         first, last = self.quotes
         return first + name.replace(last, 2 * last) + last
@@ -40,8 +41,8 @@ class Dialect(NamedTuple):
             return repr(value)
         if not isinstance(value, str) or "\0" in value:
             raise ValueError(
-                f"SQL has no literal for {value!r} of {owner}: make text of it before "
-                "fit, such as by astype(str)"
+                f"SQL has no literal for {value!r} of {owner}: convert it to text "
+                "before fit, for instance with astype(str)"
             )
         if self.has_backslashes:
             value = value.replace("\\", "\\\\")

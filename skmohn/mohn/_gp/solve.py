@@ -72,8 +72,8 @@ def solve_gp(
     are_classes &= len(samples.y) >= _GP_CHOICE.min_rows_two_values
     if are_classes and model.noise_variance > _GP_CHOICE.min_noise_two_values:
         warn_caller(
-            "y has only two values, and which one is partly chance: MOHNClassifier "
-            "predicts how probable each of them is"
+            "y has only two values, and which one is partly random: MOHNClassifier "
+            "predicts the probability of each"
         )
     graph, errors = _NOTHING, np.empty(0)
     if not model.description_length() > at_most:
@@ -102,7 +102,7 @@ def solve_gp(
     )
     if model.covariance.pairs:
         found = _name_pairs(model.covariance, term_names)
-        reason += f"; joint effects of {found} have variances of their own"
+        reason += f"; joint effects of {found} have their own variances"
     highest = highest_order(n_members, settings.max_order, term_names.n_categoricals)
     counts = [(order, term_names.count(order)) for order in range(1, highest + 1)]
     coverage = [{"order": k, "possible": count, "tried": count} for k, count in counts]

@@ -31,7 +31,7 @@ REASONS = {
     "stopped": "a callback stopped the search",
     "max_rounds": "max_iter was reached",
     "max_iter": "max_iter was reached",
-    "no_improvement": "no improvement: new weights no longer helped",
+    "no_improvement": "no improvement: further weights no longer helped",
     "exhausted": "all weights up to max_order were tried",
     "cv": "noise: k-fold validation chose which weights are significant",
     "validation": "noise: the validation samples chose which weights are significant",

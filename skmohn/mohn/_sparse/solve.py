@@ -133,8 +133,8 @@ def _mention_dependent(samples: TrainingData) -> str:
     if not n_dependent:
         return ""
     return (
-        f"; {n_dependent} of {n_inputs} columns follow from the others, so other "
-        "weights can give the same model"
+        f"; {n_dependent} of {n_inputs} columns are linear combinations of the others, "
+        "so other weights can give the same model"
     )
 
 
@@ -159,7 +159,7 @@ def _run_pursuit(
     if n_lost:
         lost = (
             f"{n_lost} of {len(always)} terms given cannot be told apart from the "
-            "others with these samples and were left out"
+            "others with these samples and were dropped"
         )
         warnings = filter(None, [lost, solution.warning])
         solution = solution._replace(warning="; ".join(warnings))
@@ -287,8 +287,7 @@ def _conclude(
 
 
 _LEFT_OUT = (
-    "; message passing was left out, because its candidates need more than "
-    "memory_budget"
+    "; message passing was skipped, because its candidates need more than memory_budget"
 )
 _SHORT = (
     "the samples are too few for all the weights that seem to matter: the model is the "

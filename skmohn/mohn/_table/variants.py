@@ -55,7 +55,7 @@ class Variants:
         for j, (fitted, here) in enumerate(pairs):
             if fitted != here:
                 raise ValueError(
-                    "X has other names of columns than in fit, or in another order: "
+                    "X has other column names than in fit, or in another order: "
                     f"variant {j} is {here!r} and was {fitted!r}; pass the same "
                     "variants, such as X[:, indices]"
                 )
@@ -78,7 +78,7 @@ class Variants:
     ) -> NoReturn:
         raise ValueError(
             f"X: variant {self.name(j)} (number {j}) is {what} {here}, and was {what} "
-            f"{fitted} in fit: it is another variant, or of another genome build"
+            f"{fitted} in fit: it is another variant, or from another genome build"
         )
 
     def _is_swapped(self, given: Self, j: int) -> bool:
