@@ -44,9 +44,9 @@ class DataSetScores(NamedTuple):
 class Comparison:
     """Comparison of estimators by scores on the same data.
 
-    It is the result of :func:`~skmohn.model_selection.compare_estimators` and
-    :func:`~skmohn.model_selection.compare_on`, or of :meth:`from_scores`. ``print``
-    shows it as sentences.
+    The result of :func:`~skmohn.model_selection.compare_estimators`,
+    :func:`~skmohn.model_selection.compare_on` or :meth:`from_scores`. ``print`` shows
+    it in sentences.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Comparison:
         Scores of each split, by data set.
     pairs : History
         A record for each pair of estimators, with the columns of :meth:`to_frame`;
-        ``pairs.to_frame()`` makes a DataFrame.
+        ``pairs.to_frame()`` returns a DataFrame.
     mean_ranks : ndarray of shape (n_estimators,)
         Mean ranks over the data sets, 1 for the best.
     friedman_statistic, friedman_p_value : float
@@ -141,14 +141,14 @@ class Comparison:
         confidence_level: float = 0.95,
         random_state: int = 0,
     ) -> Self:
-        """Compare by scores on several data sets that are known already.
+        """Compare estimators by known scores on several data sets.
 
         Parameters
         ----------
         scores : dict of str to array-like of shape (n_datasets,), or DataFrame
             Scores of each estimator by data set, the higher the better.
         datasets : sequence of str, default=None
-            Names of the data sets. None for numbers from 0.
+            Names of the data sets. None means numbers from 0.
         rope : float, default=0.01
             Region of practical equivalence.
         confidence_level : float, default=0.95
@@ -214,7 +214,7 @@ class Comparison:
         Returns
         -------
         Comparison
-            Comparison by the splits of this data set.
+            Comparison on the splits of this data set.
         """
         if dataset not in self._results:
             raise ValueError(f"dataset must be one of {self.datasets}, got {dataset!r}")
@@ -311,22 +311,22 @@ class Comparison:
     def to_frame(self) -> Any:
         """Make a table with a row for each estimator, the best first.
 
-        Differences are to the best one: negative where an estimator is worse.
+        Differences are from the best one: negative if an estimator is worse.
 
         Returns
         -------
         DataFrame
-            Indexed by estimator: ``mean_score``; ``mean_difference`` to the best, with
-            an interval from ``ci_low`` to ``ci_high`` and ``p_value``; probabilities
-            ``prob_worse``, ``prob_equivalent`` and ``prob_better`` of the difference
-            being below, in, or above the region of practical equivalence;
-            ``calibration_error`` (NaN where an estimator predicts neither
-            probabilities nor standard deviations); ``fit_seconds`` of one fit and
-            ``score_seconds`` of one scoring. Intervals and p-values are adjusted for
-            all pairs of estimators (Bonferroni), since the data choose the best.
+            Indexed by estimator: ``mean_score``; ``mean_difference`` from the best,
+            with an interval from ``ci_low`` to ``ci_high`` and ``p_value``;
+            probabilities ``prob_worse``, ``prob_equivalent`` and ``prob_better`` of the
+            difference being below, in, or above the region of practical equivalence;
+            ``calibration_error`` (NaN if an estimator predicts neither probabilities
+            nor standard deviations); ``fit_seconds`` of one fit and ``score_seconds``
+            of one scoring. Intervals and p-values are adjusted for all pairs of
+            estimators (Bonferroni), since the best is chosen on the same data.
 
             Over several data sets there are also ``mean_rank``; ``median_difference``,
-            the Hodges-Lehmann estimate, which the interval is of; and
+            the Hodges-Lehmann estimate, to which the interval belongs; and
             ``nemenyi_p_value``.
 
         Raises

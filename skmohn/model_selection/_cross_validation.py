@@ -93,8 +93,8 @@ def compare_estimators(
     are adjusted for all pairs of estimators (Bonferroni).
 
     An estimator that is itself a search, such as
-    :class:`~sklearn.model_selection.GridSearchCV`, searches anew in each training
-    part: nested cross-validation.
+    :class:`~sklearn.model_selection.GridSearchCV`, searches anew on each training set:
+    nested cross-validation.
 
     Parameters
     ----------
@@ -105,17 +105,19 @@ def compare_estimators(
     y : array-like of shape (n_samples,)
         Targets.
     cv : int, cross-validation generator or iterable, default=None
-        An integer is the number of shuffled folds, stratified for classifiers, apart
-        for `groups`, of each of `n_repeats` repetitions. None for 5. All else makes the
-        splits itself, once.
+        An integer is the number of shuffled folds (stratified for classifiers, grouped
+        with `groups`) in each of `n_repeats` repetitions. None means 5. Any other value
+        makes the splits itself, once.
     n_repeats : int, default=None
-        Repetitions of an integer `cv`. None for 10.
+        Repetitions of an integer `cv`. None means 10.
     scoring : str or callable, default=None
         Score, the higher the better, as in
-        :func:`~sklearn.model_selection.cross_val_score`. None for the estimators' own.
+        :func:`~sklearn.model_selection.cross_val_score`. None means the `score` of the
+        estimators.
     groups : array-like of shape (n_samples,), default=None
-        Groups of samples, such as subjects, that no split divides; by default those of
-        `params`. Estimators get them where metadata are routed and they request them.
+        Groups of samples, such as subjects, that no split divides; by default those in
+        `params`. Estimators get them if metadata routing is enabled and they request
+        them.
     params : dict, default=None
         Arguments of ``fit``, such as ``{"sample_weight": weights}``; with metadata
         routing, also those that the scorer requests.
@@ -125,10 +127,10 @@ def compare_estimators(
     confidence_level : float, default=0.95
         Confidence of intervals; tests are at one minus this level.
     n_jobs : int, default=None
-        Number of fits in parallel. It does not change the result.
+        Number of fits in parallel. It does not affect the result.
     random_state : int, RandomState instance or None, default=None
-        Seed for the splits, and for parameters `random_state` of estimators that are
-        None: these differ by split, so that the scores vary as they do in use.
+        Seed for the splits, and for every `random_state` of the estimators that is
+        None: these differ by split, so that scores vary as they do in practice.
 
     Returns
     -------
@@ -186,7 +188,7 @@ def compare_on(
 ) -> Comparison:
     """Compare estimators over several data sets.
 
-    The mean scores of each data set are the observations, so that the result is about
+    The mean scores of each data set are the observations, so that the result applies to
     data sets like these. Pairs are tested by Wilcoxon's signed-rank test, whose
     p-values and intervals are adjusted for all pairs (Bonferroni), and by the Bayesian
     signed-rank test with a region of practical equivalence ([2]_). All estimators are
@@ -203,14 +205,14 @@ def compare_on(
     n_repeats : int, default=None
         As in :func:`compare_estimators`.
     scoring : str or callable, default=None
-        As in :func:`compare_estimators`. It must mean the same on all data sets:
+        As in :func:`compare_estimators`. It must be comparable between data sets:
         accuracy or R2, not an error in the unit of a target.
     rope : float, default=0.01
         Region of practical equivalence.
     confidence_level : float, default=0.95
         Confidence of intervals; tests are at one minus this level.
     n_jobs : int, default=None
-        Number of fits in parallel. It does not change the result.
+        Number of fits in parallel. It does not affect the result.
     random_state : int, RandomState instance or None, default=None
         Seed, as in :func:`compare_estimators`.
 

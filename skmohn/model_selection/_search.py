@@ -57,12 +57,12 @@ _MAX_PARTS: Final = 3
 
 
 class BlackBoxSearchCV(HTMLRepr, Versioned, BaseSearchCV, CallbackSupportMixin):
-    """Search of hyperparameters that learns from the scores what to try next.
+    """Hyperparameter search that learns from the scores what to try next.
 
-    It takes the place of :class:`~sklearn.model_selection.GridSearchCV`: the same
-    grids, the same folds and scores, the same attributes, from fewer fits. A
-    :class:`~skmohn.optimize.BlackBoxOptimizer` proposes settings, and those that
-    cannot win any more are given up after a few folds.
+    It replaces :class:`~sklearn.model_selection.GridSearchCV`, with the same grids,
+    folds, scores and attributes, but fewer fits. A
+    :class:`~skmohn.optimize.BlackBoxOptimizer` proposes settings, and those that can no
+    longer win are dropped after a few folds.
 
     Parameters
     ----------
@@ -72,46 +72,46 @@ class BlackBoxSearchCV(HTMLRepr, Versioned, BaseSearchCV, CallbackSupportMixin):
         Values of each parameter by its name, as a list or as a frozen distribution of
         :mod:`scipy.stats` such as ``randint(1, 100)``, ``uniform(0, 1)`` and
         ``loguniform(1e-3, 1e3)``, of which 32 quantiles are tried. Numbers are ordered,
-        so that neighbors are alike; lists with other values are categories. Unless all
-        settings are tried, a parameter may have 256 values. With a list of dicts each
-        setting has the parameters of one of them; if these are more than 4096 settings,
-        so many are drawn.
+        and neighbors are assumed to be similar; lists with other values are categories.
+        Unless all settings are tried, a parameter may have up to 256 values. With a
+        list of dicts, each setting has the parameters of one of them; if there are more
+        than 4096 settings, 4096 are drawn.
     n_evaluations : int, default=60
-        Settings to try, at most. If there are no more, all are tried, in the order of
-        GridSearchCV.
+        Maximum number of settings to try. If there are no more, all are tried, in the
+        order of GridSearchCV.
     scoring : str, callable, list, tuple or dict, default=None
-        What to maximize, as in GridSearchCV. Of several metrics it is the one that
-        `refit` names, or else the first.
+        What to maximize, as in GridSearchCV. With several metrics, the one named by
+        `refit`, or else the first.
     n_jobs : int, default=None
-        Fits at the same time, by joblib: of a batch of settings, and of the folds of
-        each. It changes no result.
+        Fits to run at the same time, with joblib: of a batch of settings, and of the
+        folds of each. It does not affect the result.
     refit : bool, str or callable, default=True
         Whether to fit the best setting to all rows, as in GridSearchCV: with several
-        metrics the name of one; or a function of `cv_results_` that returns the index
+        metrics, the name of one; or a function of `cv_results_` that returns the index
         of the best setting.
     cv : int, cross-validation generator or iterable, default=None
         Folds, drawn once and the same for all settings.
     racing : bool, default=True
-        Whether to give up settings that are unlikely to become the best: after two
-        folds and after each further one, the probability that the mean over all folds
-        will reach the best one is computed from paired differences, and has to be 5 %.
-        Where the best setting is not that of the best mean, as `refit` is a function,
-        or where no metric is named, all folds are run.
+        Whether to drop settings that are unlikely to become the best: after two folds
+        and after each further one, the probability that the mean over all folds will
+        reach the best one is computed from paired differences, and must be at least 5
+        %. If `refit` is a function, so that the best setting need not have the best
+        mean, or if no metric is named, all folds are run.
     batch_size : int, default=1
-        Settings to propose at a time. Fewer are better, but can keep fewer workers
+        Settings to propose at a time. Small batches are better, but keep fewer workers
         busy.
     initial_results : dict, default=None
-        `cv_results_` of an earlier search with the same data, folds and scoring. It
-        goes on from there: those settings are not tried again, and do not count for
-        `n_evaluations`. Those that `param_grid` does not have are left out.
+        `cv_results_` of an earlier search with the same data, folds and scoring. The
+        search continues from there: those settings are not tried again, and do not
+        count toward `n_evaluations`. Settings that are not in `param_grid` are ignored.
     verbose : int, default=0
         The higher, the more messages, as in GridSearchCV.
     pre_dispatch : int or str, default="2*n_jobs"
-        Fits that are dispatched beforehand, see :class:`joblib.Parallel`.
+        Fits that are dispatched in advance; see :class:`joblib.Parallel`.
     error_score : "raise" or number, default=nan
         Score of a fit that fails, or whether to raise its error.
     return_train_score : bool, default=False
-        Whether to have scores of the training rows as well.
+        Whether to include scores of the training rows.
     random_state : int, RandomState instance or None, default=None
         Seed of the search. The same seed gives the same result for every `n_jobs`, if
         the estimator has a seed as well.
@@ -119,10 +119,10 @@ class BlackBoxSearchCV(HTMLRepr, Versioned, BaseSearchCV, CallbackSupportMixin):
     Attributes
     ----------
     cv_results_ : dict of ndarray
-        As of GridSearchCV, in the order of evaluation, with ``"n_splits_run"``, the
+        As in GridSearchCV, in the order of evaluation, with ``"n_splits_run"``, the
         number of folds that were run for a setting. Scores are NaN for other folds, and
-        means and deviations are those of the folds that were run; such settings rank
-        after all that have the scores of every fold.
+        means and deviations are over the folds that were run; such settings rank after
+        all that have scores for every fold.
     best_estimator_ : estimator
         Fitted with the best setting, if `refit` is not False.
     best_score_ : float
@@ -156,9 +156,9 @@ class BlackBoxSearchCV(HTMLRepr, Versioned, BaseSearchCV, CallbackSupportMixin):
 
     Notes
     -----
-    Giving settings up is the futility analysis of [1]_: differences from the best
-    setting in the folds so far predict the mean difference over all folds, as one of
-    Student's t distributions with the finite population correction.
+    Settings are dropped by the futility analysis of [1]_: differences from the best
+    setting in the folds so far predict the mean difference over all folds, with a
+    Student's t distribution and the finite population correction.
 
     References
     ----------
@@ -286,8 +286,8 @@ class BlackBoxSearchCV(HTMLRepr, Versioned, BaseSearchCV, CallbackSupportMixin):
         Raises
         ------
         ValueError
-            For grids that are invalid, if all fits have failed, and if
-            `initial_results` has other folds or scores, or all settings there are.
+            For invalid grids, if all fits have failed, or if `initial_results` has
+            different folds or scores, or already has all settings.
         """
         scorer = FoldScorer(self, X, y, params)
         seed = int(check_random_state(self.random_state).randint(2**31))
@@ -413,12 +413,13 @@ class BlackBoxSearchCV(HTMLRepr, Versioned, BaseSearchCV, CallbackSupportMixin):
         """Which hyperparameters matter, and which interact.
 
         A functional analysis of variance of a Gaussian process that is fitted to the
-        mean scores: a dict for each parameter that varies and each pair of two, the
-        largest part first. ``"parameters"`` are their names, ``"grid"`` for the choice
-        among several dicts, and ``"variance_fraction"`` is the part of the variance of
-        the score over all settings that they explain, a pair beyond what each explains
-        alone; higher orders have the rest. It is estimated to a few hundredths. Empty
-        if all scores are equal. ``interactions_.to_frame()`` makes a data frame of it.
+        mean scores: a dict for each parameter that varies and each pair, the largest
+        proportion first. ``"parameters"`` are their names, ``"grid"`` for the choice
+        among several dicts, and ``"variance_fraction"`` is the proportion of the
+        variance of the score over all settings that they explain, for a pair beyond
+        what each explains alone; higher orders explain the rest. It is estimated to
+        within a few hundredths. Empty if all scores are equal.
+        ``interactions_.to_frame()`` returns a data frame.
         """
         check_is_fitted(self, "cv_results_")
         if self._analyzed is None:

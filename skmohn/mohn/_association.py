@@ -42,21 +42,21 @@ class AssociationScan:
     names : list of str of length n_columns
         Names of the columns.
     columns : ndarray of shape (n_columns,)
-        Their p-values; NaN for columns that do not vary, and for those of more than two
+        Their p-values; NaN for columns that do not vary, or have more than two
         categories.
     pairs : ndarray of shape (n_pairs, 2), int
         The most significant pairs, by column, the first ones first.
     pair_p_values : ndarray of shape (n_pairs,)
         Their p-values.
     n_tested : int
-        Number of all pairs; 0 if none are tested.
+        Number of all pairs; 0 if none were tested.
     terms : list of tuples of int
         Main effects and pairs of the estimator.
     term_p_values : ndarray of shape (n_terms,)
         Their p-values, tested like all others.
     columns_left : ndarray of shape (n_columns,) or None, default=None
         The same as `columns` for the residual of the estimator's terms, by least
-        squares; None where it has no list of terms.
+        squares; None if it has no list of terms.
     pairs_left : ndarray of shape (n_pairs_left,) or None, default=None
         The same for the most significant pairs of this residual.
 
@@ -127,9 +127,9 @@ def association_scan(
 ) -> AssociationScan:
     """Test all columns, and all pairs of them, for an association with a target.
 
-    Each is tested alone, by Student's t of its correlation with the target, or beside
-    the `terms` that are always in the model of the estimator, if any; and once more
-    beside all terms of the estimator. One pass over all pairs serves both.
+    Each is tested separately, by Student's t of its correlation with the target, or
+    given the `terms` that are always in the model of the estimator, if any; and again
+    given all terms of the estimator. One pass over all pairs serves both.
 
     Parameters
     ----------
@@ -137,8 +137,8 @@ def association_scan(
         Fitted estimator: it encodes the columns. Pairs are not tested if its
         `max_order` is 1.
     X : {array-like, Genotypes} of shape (n_samples, n_columns)
-        Rows, such as those of `fit`. p-values of terms that were found on the same rows
-        are too small.
+        Rows, such as those of `fit`. p-values of terms found on the same rows are too
+        small.
     y : array-like of shape (n_samples,)
         Their target values.
     n_jobs : int, default=None

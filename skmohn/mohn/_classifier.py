@@ -80,14 +80,14 @@ def _learns_further(estimator: "MOHNClassifier") -> bool:
 class MOHNClassifier(
     ExportMixin, CallbackSupportMixin, ProductFinder, ClassifierMixin, BaseEstimator
 ):
-    """Classes by all interactions, by the few that matter, or by an ensemble of both.
+    """Classification by all interactions, the few that matter, or an ensemble of both.
 
     The default needs no tuning. It combines up to seven models and weights them by
     their held-out predictions: least squares and logistic likelihoods on all
     interactions at once, with numeric columns as lines and as levels; logistic
-    regression on the products of columns that separate classes, and on the columns
-    alone, with the penalty averaged by its evidence; and the posterior mean over all
-    pairs of columns, most of which do not count.
+    regression on the products of columns that separate classes, and on only the
+    columns, with the penalty averaged by its evidence; and the posterior mean over all
+    pairs of columns, most of which have no weight.
 
     Parameters
     ----------
@@ -96,10 +96,10 @@ class MOHNClassifier(
 
         - ``"auto"``: the ensemble of "gp", "logistic", ridge logistic regression on the
           columns ([5]_) and a spike-and-slab model of pairs with a probit link
-          ([6]_), the last two where they take seconds. Where few products of two-valued
-          columns give every class exactly, beyond chance, these have the weight. If
-          you set `max_order`, `max_terms`, `include_inputs` or `terms`, which concern
-          products, it is "logistic".
+          ([6]_), the last two if they take only seconds. If few products of two-valued
+          columns predict every class exactly, beyond chance, they get all the weight.
+          If you set `max_order`, `max_terms`, `include_inputs` or `terms`, which
+          concern products, it is "logistic".
         - ``"gp"``: all interactions under the product prior of
           :class:`MOHNRegressor`, in up to four ways that are combined ([2]_, [3]_).
         - ``"logistic"``: forward search for all classes together. Each step adds the
@@ -110,23 +110,24 @@ class MOHNClassifier(
         - ``"full"``: all products up to `max_order`.
         - ``"given"``: the products listed in `terms`.
 
-        From "logistic" on, the model is logistic regression on the products.
+        For "logistic" and those below it, the model is logistic regression on the
+        products.
     max_order : int, default=None
         Largest number of columns in a product. None sets no limit: orders 1 and 2 and
         extensions of products found are always searched, higher orders if nothing
-        is significant and `work_budget` allows. Nor does a number above that of the
-        columns.
+        is significant and `work_budget` allows. A number above that of the columns sets
+        no limit either.
     max_terms : int, default=None
         Maximum number of products: the first ones found, or the strongest unless the
         strategy is "logistic". None leaves it to `selection`.
     include_inputs : bool, default=True
         Whether to keep every single column as well, which helps if many matter a
-        little. False keeps only what was found, for a short, readable model. "full" and
-        "given" have the columns among their products, or not; "gp" has all.
+        little. False keeps only what was found, for a short, readable model. For "full"
+        and "given", columns are included only as products; "gp" uses all.
     terms : sequence of sequences of int, str or (column, category), default=None
         Products, as column indices or names: all of them for "given"; for "auto",
-        "logistic" and "pursuit" those that are in the model in any case, such as
-        covariates, beside what the search finds. Other strategies take none.
+        "logistic" and "pursuit" those that are always in the model, such as covariates,
+        in addition to what the search finds. Other strategies take none.
     C : float or "auto", default="auto"
         Inverse strength of the L2 penalty, as in
         :class:`~sklearn.linear_model.LogisticRegression`. "auto" takes the one of 0.01,
@@ -147,16 +148,16 @@ class MOHNClassifier(
         Maximum number of search rounds.
     work_budget : float, default=1e9
         Limit on the exhaustive screening of orders 3 and up, in operations of about a
-        nanosecond each. Where it does not pay for all of order 3, sets that hold a
+        nanosecond each. If that is not enough for all of order 3, sets that contain a
         column of the model are screened. `search_coverage_` reports what was skipped.
     memory_budget : float, default=1e9
         Bytes for the columns of "logistic", "full" and "given" on all folds, the
-        candidates of "pursuit" or the covariances of "gp", which takes inducing rows
-        where there are more (above 5000 rows by default).
+        candidates of "pursuit" or the covariances of "gp", which uses inducing rows if
+        there are more (above 5000 rows by default).
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
         Columns that hold categories, as for :class:`MOHNRegressor`. Two categories are
-        one input, coded as -1 and +1; of more, each is an input.
+        one input, coded as -1 and +1; otherwise, each category is an input.
     handle_unknown : {"error", "missing"}, default="error"
         Whether to reject a category not seen in `fit` or treat it as missing.
     gp_options : GPOptions, default=None
@@ -166,15 +167,15 @@ class MOHNClassifier(
         Seed for folds and for the rows that hyperparameters are learned from.
     n_jobs : int, default=None
         Number of folds to search, and of Gaussian processes to learn, in parallel. It
-        does not change the result.
+        does not affect the result.
 
     Attributes
     ----------
     terms_ : list of tuples of int
         Column indices of each product, sorted by order, then index. A category of a
         column with more than two is a pair ``(index, category)``. If a model of all
-        weights has most of the ensemble, those that are significant or, of spikes and
-        slabs, likely not zero.
+        weights leads the ensemble, those that are significant or, for a spike-and-slab
+        model, likely not zero.
     weights_ : ndarray of shape (1, n_terms) or (n_classes, n_terms)
         Weights of the products in the log-odds: one row per class or, with two classes,
         one row for the second class. A Gaussian process has many more.
@@ -183,8 +184,8 @@ class MOHNClassifier(
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     C_ : float or None
-        Inverse strength of the penalty used; None if `terms_` are those of a model of
-        all weights, which has none.
+        Inverse strength of the penalty used; None if `terms_` come from a model of all
+        weights, which has none.
     model_ : SparseClassModel or StackedClassModel
         The fitted model.
     stopping_reason_ : str
@@ -198,10 +199,10 @@ class MOHNClassifier(
     collinear_terms_ : list of list of (tuple, float)
         For each of `terms_` of a sparse model, the sets of as many columns that are
         nearly collinear, and their correlations with it on the training rows; see
-        :meth:`collinear_terms_table`. Empty where a Gaussian process is shown.
+        :meth:`collinear_terms_table`. Empty if `terms_` come from a Gaussian process.
     history_ : History
         One dict per model tried: ``n_terms`` and, for "logistic", ``training_log_loss``
-        and ``validation_log_loss`` (None without folds); of the ensemble, ``member``
+        and ``validation_log_loss`` (None without folds); for the ensemble, ``member``
         and ``validation_log_loss``.
     n_iter_ : int
         Number of models tried.
@@ -218,9 +219,8 @@ class MOHNClassifier(
 
     Notes
     -----
-    Columns are coded as by :class:`MOHNRegressor`. NaN means missing: the probabilities
-    of an ensemble are averaged over the values it could have, the log-odds of a sparse
-    model are their mean.
+    Columns are coded as by :class:`MOHNRegressor`. NaN means missing: an ensemble
+    averages its probabilities over the possible values, a sparse model its log-odds.
 
     References
     ----------
@@ -350,8 +350,8 @@ class MOHNClassifier(
             A weight of 2 equals the sample twice.
         groups : array-like of shape (n_samples,), default=None
             Labels of groups of samples that belong together, such as repeats of one
-            subject: folds never part them, and each is left out with all of its group
-            where the model is evaluated. None: only equal rows belong together.
+            subject: folds never separate them, and each is held out with its whole
+            group when the model is evaluated. None: only equal rows belong together.
         **params : dict
             Passed to the splitter `cv`; needs metadata routing.
 
@@ -400,7 +400,7 @@ class MOHNClassifier(
 
         The first call is `fit`. After later calls the ensemble is that of a fit to all
         samples with the coding, hyperparameters, products and penalty of the first
-        call; only held-out predictions of the sparse model are not learned anew.
+        call; only the held-out predictions of the sparse model are not recomputed.
         Batches and their order make no difference. Needs strategy "auto" or "gp".
 
         Parameters
@@ -410,7 +410,7 @@ class MOHNClassifier(
         y : array-like of shape (n_samples,)
             Class labels.
         classes : array-like of shape (n_classes,), default=None
-            All classes; required at the first call, which must have samples of each.
+            All classes; required in the first call, which must have samples of each.
         sample_weight : array-like of shape (n_samples,), default=None
             As in `fit`, for the samples of all calls together.
 
@@ -422,8 +422,8 @@ class MOHNClassifier(
         Raises
         ------
         ValueError
-            For invalid input, classes that are not known, and more distinct rows than
-            have exact models.
+            For invalid input, unknown classes, or more distinct rows than exact models
+            can have.
         """
         if check_partial_fit_first_call(self, classes):
             _require_all(self.classes_, X, y, sample_weight)
@@ -506,10 +506,10 @@ class MOHNClassifier(
         Returns
         -------
         ndarray of shape (n_features,)
-            As of :meth:`MOHNRegressor.sobol_indices`, for the log-odds. With more than
-            two classes, a proportion of the variance summed over classes. Of an
-            ensemble of several models, whose log-odds are no sum, it is estimated to a
-            few hundredths. Used by tools such as
+            As in :meth:`MOHNRegressor.sobol_indices`, for the log-odds. With more than
+            two classes, a proportion of the variance summed over classes. For an
+            ensemble of several models, whose log-odds are not a sum, estimated to
+            within a few hundredths. Used by tools such as
             :class:`~sklearn.feature_selection.RFE`.
         """
         check_is_fitted(self)
@@ -523,12 +523,13 @@ class MOHNClassifier(
         Returns
         -------
         ndarray of shape (n_features,)
-            As of :class:`MOHNRegressor`, for the one by least squares that counts most.
+            As in :class:`MOHNRegressor`, for the least-squares member with the largest
+            weight.
 
         Raises
         ------
         AttributeError
-            Unless `strategy` was "auto" or "gp" and they have a part in the model.
+            Unless `strategy` was "auto" or "gp" and the model has Gaussian processes.
         """
         check_is_fitted(self)
         found = self.model_.relevance()
@@ -546,7 +547,7 @@ class MOHNClassifier(
         Returns
         -------
         dict of str to float
-            A sparse model alone has a fraction of 1.
+            A single sparse model has a fraction of 1.
         """
         check_is_fitted(self)
         return self.model_.weights_by_name()
@@ -570,11 +571,11 @@ class MOHNClassifier(
         return to_frame(self._tabulate_terms(), "terms_table")
 
     def effects_table(self) -> Any:
-        """List what moving each column does to the classes, the most important first.
+        """List the effect of each column on the classes, the most important first.
 
         One column moves and all others vary as in :attr:`feature_importances_`,
-        independently of each other: effects are changes on average, so that a column
-        may matter in interactions, or at both ends alike, without any.
+        independently of each other: effects are average changes: a column that matters
+        in interactions, or equally at both ends, may have no effect.
 
         Returns
         -------
@@ -586,10 +587,10 @@ class MOHNClassifier(
             ``log_odds``, the change of its log-odds against all other classes, and
             their ``log_odds_error``. Averages over 256 quasi-random rows. Standard
             errors are standard deviations of posterior draws, with terms,
-            hyperparameters and penalties taken as known. Of an ensemble they include
-            how far its models disagree. Beyond 1000 weights those of a sparse model are
-            not known: NaN; those of single columns and of spikes and slabs are taken as
-            independent.
+            hyperparameters and penalties taken as known. For an ensemble they include
+            the disagreement between its models. Beyond 1000 weights, those of a sparse
+            model are unknown (NaN); those of single columns and of spike-and-slab
+            models are taken as independent.
 
         Raises
         ------
@@ -637,24 +638,24 @@ class MOHNClassifier(
         DataFrame
             ``term``, ``value`` (product of the coded inputs), ``weight`` and
             ``contribution``, their product. Contributions add up to the log-odds of the
-            class against the other one or, of more than two, to its column of
+            class against the other one or, with more than two, to its column of
             `decision_function`. ``"(constant)"`` comes first; a Gaussian process adds
             ``"(other weights of ...)"`` for each column, as in
             :meth:`MOHNRegressor.explain`. An ensemble adds ``"(other models of ...)"``,
-            what its other models change for each column, by their average slopes on the
-            way from even odds to theirs (integrated gradients, the last reference of
-            the class); then ``"(missing values)"`` where there are any, and last
-            ``"(other models)"``, what their constants change. A Gaussian process alone
-            of more than two classes ends with ``"(normalization)"``, which makes
-            probabilities sum to 1.
+            the contribution of its other models for each column, by their average
+            slopes on the way from even odds to theirs (integrated gradients, the last
+            reference of the class); then ``"(missing values)"`` if there are any, and
+            last ``"(other models)"``, the contribution of their constants. A single
+            Gaussian process of more than two classes ends with ``"(normalization)"``,
+            which makes probabilities sum to 1.
 
         Raises
         ------
         ImportError
             If pandas is not installed: it comes with the extra ``frames``.
         ValueError
-            If `x` is not exactly one row that `predict` accepts, or `label` is none of
-            `classes_`.
+            If `x` is not exactly one row that `predict` accepts, or `label` is not one
+            of `classes_`.
         """
         check_is_fitted(self)
         rows = self._to_rows(one_row(x))

@@ -60,39 +60,40 @@ _VALUES = ValueConstants()
 
 
 class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
-    """Joint probability of two-valued and categorical columns, by few terms.
+    """Joint probability of two-valued and categorical columns, with few terms.
 
     The log probability of a row is a sum of weighted products of its columns, coded as
     -1 and +1: ``log p(x) = sum_j w_j prod_{i in Q_j} x_i - log Z``, a Markov random
-    field. Each column has a weight; which pairs and triples have one is found by the
-    extended Bayesian information criterion (EBIC) [1]_ of the pseudo-likelihood [2]_,
-    the probability of each column given all others, with one weight a term in all of
-    them. Columns that no term connects are independent given the others.
+    field. Each column has a weight; the pairs and triples with a weight are found by
+    the extended Bayesian information criterion (EBIC) [1]_ of the pseudo-likelihood
+    [2]_, the probability of each column given all others, with one weight per term in
+    all of them. Columns that no term connects are independent given the others.
 
-    With at most about 20 columns, all states are enumerated: weights are then those of
-    maximum likelihood, and ``log Z`` is exact. Otherwise weights are those of the
-    pseudo-likelihood, and ``log Z`` is an estimate by annealed importance sampling.
+    With at most about 20 columns, all states are enumerated: weights then maximize the
+    likelihood, and ``log Z`` is exact. Otherwise weights maximize the
+    pseudo-likelihood, and ``log Z`` is estimated by annealed importance sampling.
 
     Parameters
     ----------
     max_order : {1, 2, 3}, default=3
-        Maximum number of columns in a term. The search for triples takes time in
-        proportion to the cube of the number of columns.
+        Maximum number of columns in a term. The time of the search for triples is
+        proportional to the cube of the number of columns.
     ebic_gamma : float, default=1.0
-        Prior against terms, as there are many that may be found: 1 makes false
-        discoveries rare; 0 is BIC, which finds weaker terms, some of them by chance.
+        Penalty for the number of candidate terms: 1 makes false discoveries rare; 0 is
+        BIC, which finds weaker terms, some of them by chance.
     l2 : float, default=1.0
         Penalty of weights, ``l2 / 2`` times the sum of their squares, in nats. It keeps
-        weights finite where columns determine each other.
+        weights finite if columns determine each other.
     max_levels : int, default=4
-        Maximum number of levels, by quantiles, of a column of more than two numbers.
+        Maximum number of levels, by quantiles, of a column with more than two numbers.
         The probability is that of the level. Levels are categories.
     categorical_features : array-like or "from_dtype", default="from_dtype"
         Categorical columns: names, indices or a mask. "from_dtype" takes columns of
-        text and of categorical types, but leaves out text that differs in ten rows and
-        95% of them or more, as ids do: :meth:`sample` has NaN there.
+        text and of categorical types, but leaves out text that differs in at least ten
+        rows and 95% of them, as IDs do: :meth:`sample` returns NaN there.
     random_state : int, RandomState instance or None, default=None
-        Seed of annealed importance sampling, where states are too many to enumerate.
+        Seed of annealed importance sampling, used if there are too many states to
+        enumerate.
 
     Attributes
     ----------
@@ -102,12 +103,12 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
     weights_ : ndarray of shape (n_terms,)
         The weights.
     standard_errors_ : ndarray of shape (n_terms,)
-        Their standard errors for these terms, by Godambe's sandwich, which holds for
-        distributions that are no such field, too. That terms were searched for is not
-        counted.
+        Their standard errors, from Godambe's sandwich estimator, which is also valid
+        for distributions that are not such a field. They take the terms as given,
+        although they were searched for.
     is_normalized_exactly_ : bool
-        Whether all states were enumerated, so that weights are those of maximum
-        likelihood and `log_partition_` is exact.
+        Whether all states were enumerated, so that weights maximize the likelihood and
+        `log_partition_` is exact.
     log_partition_ : float
         Logarithm of the sum of all states, ``log Z``.
     log_partition_error_ : float
@@ -128,8 +129,8 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
     Notes
     -----
     Missing values are refused: :class:`EnergyNetImputer` fills them. So are categories
-    that `fit` has not seen. Numbers that it has not seen in a column of one or two are
-    less likely than those that it has; see :meth:`score_samples`.
+    that were not seen in `fit`. In a column with one or two numbers, new ones are less
+    likely than those seen in `fit`; see :meth:`score_samples`.
 
     References
     ----------
@@ -214,8 +215,8 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
         y : None
             Not used.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of samples: if all are integers, how often each was observed;
-            otherwise relative to their mean.
+            Weights of samples: if all are integers, the number of times each was
+            observed; otherwise relative to their mean.
 
         Returns
         -------
@@ -241,11 +242,11 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-            In nats. Of numeric columns with more than two values, the probability of
-            their level. A number that a column of one or two has not had in `fit` is at
-            most half as likely as those that it had, given the other columns, and as
-            one that was seen half a time. If not `is_normalized_exactly_`, all have the
-            error `log_partition_error_` in common.
+            In nats. For numeric columns with more than two values, the probability of
+            their level. In a column with one or two numbers, a new one is at most half
+            as likely as those seen in `fit`, given the other columns, and at most as
+            likely as one seen half a time. Unless `is_normalized_exactly_`, all share
+            the error `log_partition_error_`.
 
         Raises
         ------
@@ -298,10 +299,10 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            In the units of X; numbers are those that `fit` has seen in the level, as
-            frequent as there. Booleans if all columns are; beside numbers they are 0.0
-            and 1.0. Exact if `is_normalized_exactly_`, else ends of annealed Gibbs
-            chains, one each.
+            In the units of X; numbers are drawn from those seen in the level in `fit`,
+            with their frequencies. Booleans if all columns are; in a table with numbers
+            they are 0.0 and 1.0. Exact if `is_normalized_exactly_`, otherwise each is
+            the end of an annealed Gibbs chain.
         """
         check_is_fitted(self)
         check_scalar(n_samples, "n_samples", Integral, min_val=1)
@@ -326,8 +327,8 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
         DataFrame
             ``term``, ``order``, ``weight``, ``standard_error`` and ``odds_ratio``: the
             factor by which the odds of a column change when the product of the others
-            turns from -1 to +1, ``exp(4 * weight)``; of a main effect ``exp(2 *
-            weight)``, the odds where all other products cancel.
+            turns from -1 to +1, ``exp(4 * weight)``; for a main effect ``exp(2 *
+            weight)``, the odds if all other products cancel.
 
         Raises
         ------
@@ -360,9 +361,9 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
         DataFrame
             ``term``, ``value`` (product of the coded columns), ``weight`` and
             ``contribution``, their product, in nats. The first, ``"(constant)"``, is
-            ``-log_partition_``; all add up to :meth:`score_samples`. A number that was
-            not seen in `fit` counts in terms as the nearer one that was, and has a
-            contribution of its own.
+            ``-log_partition_``; all add up to :meth:`score_samples`. A number not seen
+            in `fit` counts in terms as the nearer one that was seen, and has a separate
+            contribution.
 
         Raises
         ------

@@ -61,29 +61,29 @@ class GenotypeReader(CategoryReader, Protocol):
 
 
 class Genotypes:
-    """Genotypes of many columns, which estimators search without expanding them.
+    """Genotypes of many variants, which estimators search without expanding them.
 
-    A value is the count of an allele: 0, 1 or 2, or unknown. The table takes two bits a
-    value, or three when some are unknown, where floats take 64: 100,000 columns of 3000
-    rows are 77 MB. :class:`~skmohn.MOHNRegressor` with strategies "pursuit" and
-    "given", :class:`~skmohn.MOHNClassifier` and :class:`~skmohn.MOHNTransformer` with
-    "logistic" and "given" accept it in the place of an array. Columns are coded as they
-    are in genetics, less their means. So an unknown value, which is coded as 0, counts
-    as the mean, and a product of columns is an interaction beside the columns
-    themselves.
+    A value is the count of an allele: 0, 1 or 2, or unknown. The table takes two bits
+    per value, or three if some are unknown, instead of the 64 of floats: 100,000
+    columns of 3000 rows are 77 MB. :class:`~skmohn.MOHNRegressor` with strategies
+    "pursuit" and "given", :class:`~skmohn.MOHNClassifier` and
+    :class:`~skmohn.MOHNTransformer` with "logistic" and "given" accept it in place of
+    an array. Columns are coded as in genetics, minus their means. So an unknown value,
+    which is coded as 0, counts as the mean, and a product of columns is an interaction
+    in addition to the columns themselves.
 
-    Create it with :meth:`from_counts` or :func:`skmohn.integrations.read_plink`. Take
-    rows, and variants, as of an array: ``genotypes[rows]``, ``genotypes[:, variants]``.
+    Create it with :meth:`from_counts` or :func:`skmohn.integrations.read_plink`. Select
+    rows and variants as in an array: ``genotypes[rows]``, ``genotypes[:, variants]``.
 
-    What is known of variants is compared with that of `fit` in `predict`: where the
-    same two alleles stand in the other order, counts are turned (0 becomes 2); other
-    names, alleles, chromosomes, positions or another coding are refused.
+    `predict` compares the variants with those of `fit`: if the same two alleles are in
+    the opposite order, counts are swapped (0 becomes 2); other names, alleles,
+    chromosomes, positions or codings are refused.
 
     Parameters
     ----------
     sign, nonzero, known : ndarrays of shape (n_variants, n_words), uint64
         Bits of count 0, of counts 0 and 2, and of known values, padded with zeros to
-        ``n_words = 8 * ceil(n_samples / 512)``; `known` is None when all are.
+        ``n_words = 8 * ceil(n_samples / 512)``; `known` is None if all are.
     n_samples : int
         Number of rows.
     coding : {"additive", "dominance", "both"}, default="additive"
@@ -95,14 +95,14 @@ class Genotypes:
     sample_names, family_names : sequence of str, default=None
         Names of the rows, and of their families: individual and family IDs.
     chromosomes : sequence of str, default=None
-        Chromosome of each variant; "0" where unknown.
+        Chromosome of each variant; "0" if unknown.
     positions : array-like of int of shape (n_variants,), default=None
-        Position of each variant on its chromosome, in base pairs; 0 where unknown.
+        Position of each variant on its chromosome, in base pairs; 0 if unknown.
     alleles : sequence of (str, str) of length n_variants, default=None
         The allele that is counted, and the other one, in upper or lower case; "0" or
-        "." where unknown.
+        "." if unknown.
     phenotype : ndarray of shape (n_samples,), default=None
-        A target that came with the genotypes; NaN where unknown.
+        A target that came with the genotypes; NaN if unknown.
 
     Examples
     --------
@@ -176,10 +176,10 @@ class Genotypes:
         names : sequence of str, default=None
             Names of the variants. None for those of a DataFrame.
         sample_names : sequence of str, default=None
-            Names of the rows. None for the index of a DataFrame, unless it is a
-            RangeIndex, which only numbers them.
+            Names of the rows. None means the index of a DataFrame, unless it is a
+            RangeIndex, which only numbers the rows.
         **about : dict
-            `family_names`, `chromosomes`, `positions`, `alleles` and `phenotype`, as of
+            `family_names`, `chromosomes`, `positions`, `alleles` and `phenotype`, as in
             the class.
 
         Returns
@@ -222,28 +222,28 @@ class Genotypes:
     def join(
         cls, parts: Iterable["Genotypes"], *, names: Iterable[str] | None = None
     ) -> Self:
-        """Put tables of the same people side by side, such as of several chromosomes.
+        """Combine tables of the same people, such as those of several chromosomes.
 
         Parameters
         ----------
         parts : sequence of Genotypes
-            At least one. Where they have sample names, rows are those of the first that
-            has them, and the others are put in its order; parts without are taken to be
-            in it. Parts have the same coding.
+            At least one, all with the same coding. If parts have sample names, rows are
+            those of the first part with names, and the others are put in its order;
+            parts without names are assumed to be in it.
         names : sequence of str, default=None
             Names of all variants. None for those of the parts.
 
         Returns
         -------
         Genotypes
-            The whole table. What is known of variants in some parts alone is unknown in
-            the others, whose names are ``x`` and their number; a phenotype that is
-            unknown in some parts is that of the others.
+            The whole table. Details of variants that only some parts have are unknown
+            in the others, whose names are ``x`` and their number; a phenotype that is
+            unknown in some parts is taken from the others.
 
         Raises
         ------
         ValueError
-            If parts have other people or another coding, if a person is there twice and
+            If parts have different people or codings, if a person occurs twice and
             parts are in different orders, or if phenotypes of a person differ.
         """
         parts = list(parts)
@@ -274,7 +274,7 @@ class Genotypes:
         )
 
     def known_bits(self) -> NDArray[np.uint64]:
-        """Return bits of known values, also when all are.
+        """Return bits of known values, also if all are.
 
         Returns
         -------
@@ -392,12 +392,12 @@ class Genotypes:
         Parameters
         ----------
         variants : sequence of int or bool, default=None
-            Their numbers, or a mask. None for all, at eight bytes a value.
+            Their indices, or a mask. None means all, at eight bytes per value.
 
         Returns
         -------
         ndarray of shape (n_samples, n_chosen)
-            0, 1 and 2; NaN where unknown.
+            0, 1 and 2; NaN if unknown.
         """
         chosen: Any = slice(None)
         if variants is not None:

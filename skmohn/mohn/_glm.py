@@ -57,10 +57,10 @@ _Floats = NDArray[np.float64]
 class MOHNGLMRegressor(
     CallbackSupportMixin, ProductFinder, RegressorMixin, BaseEstimator
 ):
-    """Counts and positive targets by the few interactions that matter, on a log scale.
+    """Regression of counts and positive targets on few interactions, on a log scale.
 
-    A generalized linear model whose terms are found, not given: the logarithm of the
-    mean is a sum of products of columns,
+    A generalized linear model that finds its terms: the logarithm of the mean is a sum
+    of products of columns,
 
     .. math:: \\log E[y] = \\log(\\text{exposure}) + w_0
               + \\sum_j w_j \\prod_{i \\in Q_j} x_i
@@ -75,16 +75,16 @@ class MOHNGLMRegressor(
         - ``"auto"``: forward search. Each step adds the products that best match the
           residuals (the score test of [1]_), until the likelihood of held-out samples
           stops rising. The products found compete with the mean alone, with all single
-          columns, and with these beside them; of models that predict held-out samples
+          columns, and with both together; among models that predict held-out samples
           about equally, the one with the fewest terms is kept.
         - ``"full"``: all products up to `max_order`.
         - ``"given"``: the products listed in `terms`.
     loss : {"poisson", "negative_binomial", "gamma", "tweedie"}, default="poisson"
         Negative log likelihood that is minimized, and the distribution of new targets.
 
-        - ``"poisson"``: counts whose variance is their mean. As long as the mean is
-          right, so are predictions of other targets that are not negative, but not
-          intervals and standard errors.
+        - ``"poisson"``: counts whose variance is their mean. If the mean is right,
+          predictions of other nonnegative targets are right as well, but not intervals
+          and standard errors.
         - ``"negative_binomial"``: counts with variance
           ``mean + dispersion * mean**2``.
         - ``"gamma"``: positive targets with variance ``dispersion * mean**2``.
@@ -98,12 +98,12 @@ class MOHNGLMRegressor(
         Maximum number of products. None leaves it to held-out samples.
     terms : sequence of sequences of int, str or (column, category), default=None
         Products, as column indices or names: all of them for "given"; for "auto" those
-        that are in the model in any case, such as covariates. "full" takes none.
+        that are always in the model, such as covariates. "full" takes none.
     C : float or "auto", default="auto"
         Inverse strength of the L2 penalty: the prior variance of a weight, and four
-        times that of one of a category where a column has more than two. "auto" takes
-        the one of 0.001, 0.01, 0.03, 0.1, 0.3, 1 and 10 with the highest likelihood of
-        held-out samples. The constant has no penalty.
+        times that of the weight of a category if a column has more than two. "auto"
+        takes the one of 0.001, 0.01, 0.03, 0.1, 0.3, 1 and 10 with the highest
+        likelihood of held-out samples. The constant has no penalty.
     cv : int, cross-validation generator or iterable, default=5
         Cross-validation folds. An int keeps identical rows in one fold, and spreads
         zeros evenly.
@@ -116,22 +116,22 @@ class MOHNGLMRegressor(
         Bytes for the columns of the products on all folds.
     power : float, default=None
         For ``loss="tweedie"``, between 1 (counts times a unit) and 2 (gamma); None
-        means 1.5, where the coefficient of variation of an amount is 1. Other losses
-        take none. :meth:`log_density` of held-out samples compares powers.
+        means 1.5, for which the coefficient of variation of an amount is 1. Other
+        losses take none. :meth:`log_density` of held-out samples compares powers.
     outliers : {"auto", "keep"}, default="auto"
-        Whether the few targets that are far above all others for their exposure, such
-        as entry errors, are left out: up to one in 50 samples, at least one and at
-        most five. See `outliers_`.
+        Whether the few targets far above all others for their exposure, such as entry
+        errors, are left out: up to one in 50 samples, at least one and at most five.
+        See `outliers_`.
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
         Columns that hold categories, as for :class:`MOHNRegressor`. Two categories are
-        one input, coded as -1 and +1; of more, each is an input.
+        one input, coded as -1 and +1; otherwise, each category is an input.
     handle_unknown : {"error", "missing"}, default="error"
         Whether to reject a category not seen in `fit` or treat it as missing.
     random_state : int, RandomState instance or None, default=None
         Seed for folds.
     n_jobs : int, default=None
-        Number of folds to search in parallel. It does not change the result.
+        Number of folds to search in parallel. It does not affect the result.
 
     Attributes
     ----------
@@ -141,13 +141,13 @@ class MOHNGLMRegressor(
     weights_ : ndarray of shape (n_terms,)
         Weights of the products in the log mean.
     intercept_ : float
-        The constant: the log mean where all products are 0.
+        The constant: the log mean if all products are 0.
     standard_errors_ : ndarray of shape (n_terms,)
         Standard error of each weight by Laplace's approximation, with terms, penalty
         and dispersion taken as known. NaN beyond 1000 weights.
     dispersion_ : float
-        Dispersion of the distribution, adjusted for the number of weights ([2]_); 0
-        for Poisson's, and of Tweedie's for an exposure of 1.
+        Dispersion of the distribution, adjusted for the number of weights ([2]_); 0 for
+        the Poisson distribution; for Tweedie's, at an exposure of 1.
     C_ : float
         Inverse strength of the penalty used.
     model_ : GLMModel
@@ -167,7 +167,7 @@ class MOHNGLMRegressor(
         their correlations with it on the training rows.
     history_ : History
         One dict per model tried: ``n_terms``, ``training_log_loss`` and
-        ``validation_log_loss``; then, of each model that was compared, ``model`` and
+        ``validation_log_loss``; then, for each model that was compared, ``model`` and
         ``validation_log_loss``.
     n_iter_ : int
         Number of models tried.
@@ -188,9 +188,9 @@ class MOHNGLMRegressor(
     scale; beyond their ranges in `fit`, log means stay within the bounds that the
     weights allow there. Rates that a model with products predicts are at most four
     times the largest, and at least a quarter of the smallest, of the rows of `fit`. NaN
-    means missing: the mean is averaged over the values it could have, in `fit` once
-    products and `C` are chosen, for which it counts as the mean of its column. Missing
-    genotypes do so in any case.
+    means missing: the mean is averaged over the possible values; in `fit`, while
+    products and `C` are being chosen, it counts as the mean of its column. Missing
+    genotypes always do.
 
     References
     ----------
@@ -302,22 +302,22 @@ class MOHNGLMRegressor(
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training samples; NaN means missing. Sparse input is converted to dense.
         y : array-like of shape (n_samples,)
-            Targets: not negative and not all 0 or, for "gamma", positive. Counts need
+            Targets: nonnegative and not all 0 or, for "gamma", positive. Counts need
             not be integers, as in :class:`~sklearn.linear_model.PoissonRegressor`.
         sample_weight : array-like of shape (n_samples,), default=None
             Integers count repeated samples: a weight of 2 equals the sample twice.
             Other weights are relative, scaled to a mean of 1. Samples of weight 0 are
             dropped.
         exposure : array-like of shape (n_samples,), default=None
-            What the targets are proportional to, such as the time that was observed or
-            the area searched; 1 by default. The targets are totals, not rates: these
-            with exposures as `sample_weight`, as for PoissonRegressor, have the same
+            What the targets are proportional to, such as the time observed or the area
+            searched; 1 by default. The targets are totals, not rates: rates with
+            exposures as `sample_weight`, as for PoissonRegressor, have the same
             likelihood only for "poisson" and integer exposures. For "tweedie" units are
             independent, so that the dispersion of totals is multiplied by
             ``exposure**(1 - power)``.
         groups : array-like of shape (n_samples,), default=None
-            Labels of groups of samples that belong together, which folds never part.
-            None: only equal rows belong together.
+            Labels of groups of samples that belong together, which folds never
+            separate. None: only equal rows belong together.
         **params : dict
             Passed to the splitter `cv`; needs metadata routing.
 
@@ -392,8 +392,8 @@ class MOHNGLMRegressor(
         Returns
         -------
         ndarray of shape (n_samples, n_quantiles)
-            Of counts, integers. The uncertainty of the mean, as by missing values, is
-            part of the distribution, as dispersion that has the same moments.
+            For counts, integers. The uncertainty of the mean, as from missing values,
+            is part of the distribution, as dispersion with the same moments.
 
         Raises
         ------
@@ -417,15 +417,15 @@ class MOHNGLMRegressor(
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples; NaN means missing.
         y : array-like of shape (n_samples,)
-            Their targets; of counts, integers.
+            Their targets; for counts, integers.
         exposure : array-like of shape (n_samples,), default=None
             Exposure of each sample; 1 by default.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            In nats. A proper score, by which losses for counts can be compared. Of
-            zeros, for "tweedie", the log probability.
+            In nats. A proper score, which can compare losses for counts. For "tweedie",
+            the log probability of zeros.
 
         Raises
         ------
@@ -507,8 +507,8 @@ class MOHNGLMRegressor(
         float
             At most 1, and 0 for the constant rate that fits best; see
             :func:`~sklearn.metrics.d2_tweedie_score`. The deviance of the negative
-            binomial distribution is that of the fitted dispersion. As R2 is, it
-            is 0 where the observed rates are all equal, and 1 if predicted exactly.
+            binomial distribution uses the fitted dispersion. Like R2, it is 0 if the
+            observed rates are all equal, and 1 if they are predicted exactly.
         """
         rates = self.predict(X)
         given = np.broadcast_to(_read_exposure(exposure, X), rates.shape)
@@ -535,7 +535,7 @@ class MOHNGLMRegressor(
         Returns
         -------
         ndarray of shape (n_features,)
-            As of :meth:`MOHNRegressor.sobol_indices`. Used by tools such as
+            As in :meth:`MOHNRegressor.sobol_indices`. Used by tools such as
             :class:`~sklearn.feature_selection.RFE`.
         """
         check_is_fitted(self)
@@ -548,8 +548,8 @@ class MOHNGLMRegressor(
         -------
         DataFrame
             ``term`` (such as ``"dose x sex=male"``), ``order``, ``weight`` and its
-            ``standard_error``; ``rate_ratio``, the factor of the mean where the product
-            is +1 instead of -1, and ``ci_low`` and ``ci_high``, its 95 % interval.
+            ``standard_error``; ``rate_ratio``, the factor of the mean if the product is
+            +1 instead of -1, and ``ci_low`` and ``ci_high``, its 95 % interval.
 
         Raises
         ------
@@ -560,7 +560,7 @@ class MOHNGLMRegressor(
         return to_frame(self._tabulate_terms(), "terms_table")
 
     def effects_table(self) -> Any:
-        """List what moving each column does to the mean, the most important first.
+        """List the effect of each column on the mean, the most important first.
 
         One column moves and all others vary as in :attr:`feature_importances_`,
         independently of each other; the mean of the target, for an exposure of 1, is
@@ -598,8 +598,8 @@ class MOHNGLMRegressor(
         DataFrame
             ``term``, ``value`` (product of the coded inputs), ``weight`` and
             ``contribution``, their product. Contributions add up to the log mean for an
-            exposure of 1, before its limits, where values are missing to its average
-            over these. ``"(constant)"`` comes first.
+            exposure of 1, before its limits; if values are missing, to its average over
+            these. ``"(constant)"`` comes first.
 
         Raises
         ------

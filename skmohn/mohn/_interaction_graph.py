@@ -25,19 +25,19 @@ class InteractionGraph:
     """Which columns of a model interact, and which do not.
 
     Two columns are linked if a term contains both. A sparse model is a sum of one
-    function per component, so that components can be optimized separately; a Gaussian
-    process is as far as its significant terms go.
+    function per component, so that components can be optimized separately; for a
+    Gaussian process, this holds for its significant terms.
 
     Parameters
     ----------
     links : tuple of tuples of int
         For each column, the columns it shares a term with, in increasing order.
     components : tuple of tuples of int
-        Columns of each separate part of the model, the largest part first. Unused
-        columns are in none.
+        Columns of each separate part of the model, the largest first. Unused columns
+        are in none.
     unused : tuple of int
-        Columns without a term. Of a Gaussian process, those that have no significant
-        one and explain less than 1 % of its variance (total Sobol index).
+        Columns without a term. For a Gaussian process, those without a significant term
+        that explain less than 1 % of its variance (total Sobol index).
     names : tuple of str or None
         Column names, if there are any.
 

@@ -42,21 +42,23 @@ class GPOptions(Control):
     ----------
     noise : {"auto", "constant"}, default="auto"
         Whether noise may differ between rows and have heavy tails, those of Student's t
-        distribution, if the residuals show it does; else it is normal, of one level.
+        distribution, if the residuals show that it does; otherwise it is normal with
+        constant variance.
     clip : bool, default=True
         Whether to clip predictions to the range of the training targets. With up to
-        1600 samples it is at most that of their leave-one-out predictions, widened by a
-        standard deviation: a few extreme targets do not stretch it. Beyond the ranges
-        of numeric columns, quantiles, densities and draws move with them.
+        1600 samples, the range is at most that of their leave-one-out predictions,
+        widened by a standard deviation, so that a few extreme targets do not stretch
+        it. Beyond the ranges of numeric columns, quantiles, densities and draws move
+        with them.
     target_transform : {"auto", "log", "yeo-johnson"} or None, default="auto"
         Scale on which a skewed target is learned: its logarithm, a Yeo-Johnson power,
         or, with None, as it is. "auto" takes the one with the highest evidence, unless
         it costs accuracy. Predictions are means in the target's own unit; weights,
-        noise and contributions are those of the transformed target.
+        noise and contributions refer to the transformed target.
     numeric : {"auto", "thermometer", "multilinear"}, default="auto"
-        How numeric columns enter: as a line ("multilinear"), or also by up to 16 levels
-        of about equal size ("thermometer"), for steps and curves. "auto" compares the
-        evidence of both.
+        How numeric columns enter: as a line ("multilinear"), or also with up to 16
+        levels of about equal size ("thermometer"), for steps and curves. "auto"
+        compares the evidence of both.
     one_hot : "auto", sequence of sequences of int or str, or None, default=None
         Groups of 0/1 columns to treat as one categorical column: exactly one of them is
         1 in every row. "auto" detects runs of three or more adjacent columns; None
@@ -138,8 +140,8 @@ class MSDAOptions(Control):
 
     The highest order, the number of iterations and the lasso's penalty are parameters
     of :class:`MOHNRegressor`; the step of the delta rule is one of
-    :class:`DeltaOptions`. Greek letters are the papers' symbols. :meth:`published` has
-    the search as Swingler (2020) prints it; the defaults add `refit` to it.
+    :class:`DeltaOptions`. Greek letters are the papers' symbols. :meth:`published`
+    returns the search as printed by Swingler (2020); the defaults add `refit`.
 
     The recipe of Swingler (2016) is the delta rule with ``batch_size="n_features"`` and
     ``t_variance="target"``. It misses most terms of a sum of 5-bit traps, even after
@@ -151,14 +153,14 @@ class MSDAOptions(Control):
         Fraction of the model's own orders in the next distribution over orders (alpha).
     mode_share : float, default=0.2
         Fraction of a Laplace distribution around the lowest order with untried terms
-        (beta). What remains of 1 is the previous distribution.
+        (beta). The remainder is the weight of the previous distribution.
     order_width : float, default=1.0
         Width of that Laplace distribution (b).
     exploitation : float, default=0.5
         How to draw the first column of a new term, from -1 (columns without weights)
-        over 0 (any) to 1 (columns with large weights) (rho). The papers leave it open.
-        At 0.5, half of the draws follow the weights and no column gets less than half
-        of its equal fraction.
+        through 0 (any) to 1 (columns with large weights) (rho). The papers leave it
+        open. At 0.5, half of the draws follow the weights and no column gets less than
+        half of an equal fraction.
     clique_share : float, default=0.8
         How strongly further columns are drawn from those that share terms with the
         columns drawn so far (delta).
@@ -167,7 +169,7 @@ class MSDAOptions(Control):
         columns (Swingler 2016), or a number.
     max_weight_share : float, default=0.8
         Maximum number of terms, as a fraction of the distinct rows. The papers allow 1,
-        where least squares fits perfectly whatever the terms.
+        at which least squares fits perfectly with any terms.
     discard_period : int, default=15
         Iterations after which removed terms may be tried again.
     mopping_threshold : float, default=0.9
@@ -193,22 +195,22 @@ class MSDAOptions(Control):
         a uniform one.
     penalty_factor : float or sequence of float, default=2.5
         Penalty of the lasso with ``alpha="auto"``, in standard errors of a weight at
-        the model's current error. Of several, each iteration takes the one whose terms
-        have the lowest validation error or, without validation samples, the lowest
-        extended BIC.
+        the model's current error. With several, each iteration takes the one whose
+        terms have the lowest validation error or, without validation samples, the
+        lowest extended BIC.
     refit : bool, default=True
         Whether each iteration also solves least squares on the terms that it keeps.
         Their error then sets the lasso's penalty, and ends the search once it is zero;
         without validation samples the extended BIC compares the models. False, as
         printed: the penalty is that of the first iteration, the model has the weights
         that were learned, and the search ends when their error is zero, on validation
-        samples if there are any. A lasso with a penalty shrinks its weights, so that
-        its error never is.
+        samples if there are any. A lasso with a penalty shrinks its weights, so its
+        error never reaches zero.
     n_epochs : int, default=20
         Epochs of the delta rule per iteration.
     n_iter_no_change : int or None, default=50
         Stop after this many iterations without improvement of the validation error or,
-        without validation samples, the extended BIC. None, as printed: never.
+        without validation samples, the extended BIC. None, as printed: do not stop.
     tol : float, default=1e-4
         Smallest improvement that counts, as a fraction of the error.
 
@@ -281,8 +283,8 @@ class MSDAOptions(Control):
     def published(cls) -> Self:
         """Return the options of the search as printed by Swingler (2020).
 
-        Terms as many as samples, no least squares beside the lasso, and no end before
-        the iterations of `max_iter` but by an error of zero. The penalty is not
+        As many terms as samples, no least squares in addition to the lasso, and no end
+        before `max_iter` iterations except at an error of zero. The penalty is not
         printed: here it is a quarter of a standard error of a weight.
 
         Returns

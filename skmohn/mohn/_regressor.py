@@ -107,7 +107,7 @@ from skmohn.mohn._training_data import (
 class MOHNRegressor(
     ExportMixin, BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimator
 ):
-    """Sparse regression on interactions of any order, which it finds itself.
+    """Sparse regression that finds interactions of any order.
 
     A mixed order hyper network (MOHN) is the function
 
@@ -115,7 +115,7 @@ class MOHNRegressor(
 
     of inputs coded as -1 and +1. Each term ``Q_j`` is a set of columns; its size is its
     order. The estimator finds the terms that matter from far fewer samples than there
-    are candidate terms. You tell it neither their order nor the noise level.
+    are candidate terms. Neither their order nor the noise level is a parameter.
 
     Parameters
     ----------
@@ -128,32 +128,32 @@ class MOHNRegressor(
           description, and ridge regression among near ties. If nothing is significant,
           no term is listed, and predictions stay close to the mean.
         - ``"pursuit"``: sparse; propose, solve and prune, then screen higher orders.
-        - ``"gp"``: Bayesian, with all :math:`2^n` weights, for noisy functions in
-          which everything matters a little; `terms_` lists the significant ones.
+        - ``"gp"``: Bayesian, with all :math:`2^n` weights, for noisy functions in which
+          every term matters a little; `terms_` lists the significant ones.
         - ``"spike_slab"``: Bayesian, with the weights of all terms up to order 2 or 3,
-          most of which are zero; predicts by their posterior mean. For noise and few
+          most of which are zero; predicts with their posterior mean. For noise and few
           rows; `terms_` lists those that are likely not zero, of which at most 2.5 %
-          are expected to be false discoveries. Where columns are collinear, such as
-          products with a column of few ones, weights are sampled if that takes
-          seconds; if not, one of these columns is believed in.
+          are expected to be false discoveries. If columns are collinear, such as
+          products with a column of few ones, weights are sampled if that takes seconds;
+          otherwise, one of these columns gets the weight.
         - ``"msda"``: the stochastic search of [1]_ and [2]_; see :class:`MSDAOptions`.
         - ``"full"``: all terms up to `max_order`.
         - ``"given"``: the terms listed in `terms`.
     learning_rule : {"auto", "ols", "lasso", "delta"}, default="auto"
         How to fit the weights: least squares, the lasso or the online delta rule
         ([1]_ Eq 4). "auto" is the lasso for "msda", as in [2]_, else least squares.
-        Pursuit searches by least squares and applies the rule at the end; "msda"
-        searches by the rule and solves least squares at the end.
+        Pursuit searches with least squares and applies the rule at the end; "msda"
+        searches with the rule and solves least squares at the end.
     max_order : int, default=None
-        Largest number of columns in a term; None for no limit, as is a number above
-        that of the columns. ``"gp"`` uses every order and lists terms up to
+        Largest number of columns in a term; None, or a number above that of the
+        columns, sets no limit. ``"gp"`` uses every order and lists terms up to
         `max_order`, by default 3 or fewer in wide tables; ``"spike_slab"`` tries orders
         up to 3, or fewer where sets are many.
     terms : sequence of sequences of int or str, default=None
         Terms of the model, as column indices or names, without the constant: all of
         them for "given"; for "pursuit" and "auto" those that are in every model, such
-        as covariates, beside what the search finds. "auto" then stays sparse. Other
-        strategies take none.
+        as covariates, in addition to what the search finds. "auto" then stays sparse.
+        Other strategies take none.
     alpha : float or "auto", default="auto"
         Penalty of the lasso. "auto" is the scaled lasso, the noise level times
         ``sqrt(2 log(n_terms) / n_samples)``; msda uses `MSDAOptions.penalty_factor`.
@@ -165,39 +165,39 @@ class MOHNRegressor(
         search (the sparsest model within one standard error of the best), the extended
         BIC, or a lasso on all terms of orders 1 and 2 and those that are significant.
         "auto" is "ebic" below 40 distinct rows, else the better of "cv" and "lasso",
-        unless the search of all rows finds a model with a shorter description. Other
-        strategies than "pursuit" and "auto" take none.
+        unless the search on all rows finds a model with a shorter description.
+        Strategies other than "pursuit" and "auto" take none.
     cv : int, cross-validation generator or iterable, default=5
         Cross-validation folds for `selection`. An int keeps identical rows in one fold.
     early_stopping : bool, default=False
         Whether to hold out samples that replace the folds (pursuit) or stop the search
         (msda) or the epochs (delta rule). Passing `X_val` and `y_val` to `fit` does the
-        same; "gp" and "spike_slab" need neither and learn from all samples. "full"
-        and "given" stop nothing but the delta rule.
+        same; "gp" and "spike_slab" need neither and learn from all samples. "full" and
+        "given" can stop only the delta rule.
     validation_fraction : float, default=0.1
         Fraction of the samples held out by `early_stopping`.
     work_budget : float, default=1e9
         Limit on the exhaustive screening of orders 3 and up, in operations of about a
-        nanosecond each. Where it does not pay for all of order 3, sets that hold a
+        nanosecond each. If that is not enough for all of order 3, sets that contain a
         column of the model are screened. `search_coverage_` reports what was skipped.
     memory_budget : float, default=1e9
         Bytes for the candidates of message passing, which are cut to fit, or for all
         weights or sets, which are refused if they do not fit.
     outliers : {"auto", "keep"}, default="auto"
-        Whether targets that are far off all others of their kind, such as entry errors,
-        are left out where the description of all targets gets clearly shorter; at most
-        a tenth of them. See `outliers_` and the user guide, "Outliers". "msda", "full"
+        Whether targets far from all others of their kind, such as entry errors, are
+        left out if that makes the description of all targets clearly shorter; at most a
+        tenth of them. See `outliers_` and the user guide, "Outliers". "msda", "full"
         and "given" learn from all targets in any case.
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
         Columns that hold categories: a mask, indices or names. "from_dtype" takes text
-        and categorical dtypes, but leaves out text that differs in ten rows and 95% of
-        them or more, as ids do. Two categories become -1 and +1; only "gp" handles
+        and categorical dtypes, but leaves out text that differs in at least ten rows
+        and 95% of them, as IDs do. Two categories become -1 and +1; only "gp" handles
         more, and "auto" then uses it.
     handle_unknown : {"error", "missing"}, default="error"
         Whether to reject a category not seen in `fit` or treat it as missing.
     gp_options : GPOptions, default=None
-        Options of "gp". None for the defaults, as for the other two controls.
+        Options of "gp". None for the defaults, as for the other two options.
     delta_options : DeltaOptions, default=None
         Options of the delta rule, in `fit` and `partial_fit`.
     msda_options : MSDAOptions, default=None
@@ -209,7 +209,7 @@ class MOHNRegressor(
         of collinear columns, which "spike_slab" samples, for the row order of the delta
         rule, and for msda.
     n_jobs : int, default=None
-        Number of folds to search in parallel. It does not change the result.
+        Number of folds to search in parallel. It does not affect the result.
 
     Attributes
     ----------
@@ -246,14 +246,14 @@ class MOHNRegressor(
         For each order, the number of terms that are ``possible``, were ``tried``
         (scored) and were ``kept``.
     collinear_terms_ : list of list of (tuple, float)
-        For each of `terms_` of a sparse model, the sets of as many columns that say
-        nearly the same, and their correlations with it on the training rows; see
+        For each of `terms_` of a sparse model, the nearly collinear sets of as many
+        columns, and their correlations with it on the training rows; see
         :meth:`collinear_terms_table`. Empty for a Gaussian process and after
         `partial_fit`.
     history_ : History
         One dict per round, epoch or evidence step, such as ``training_rmse``,
         ``validation_rmse``, ``n_weights`` and ``seconds``; "auto" adds the description
-        lengths. ``history_.to_frame()`` makes a DataFrame.
+        lengths. ``history_.to_frame()`` returns a DataFrame.
     n_iter_ : int
         Number of rounds or epochs.
     n_features_in_ : int
@@ -268,7 +268,7 @@ class MOHNRegressor(
     target_names_ : list of str or int
         Names of the columns of such a y, or their numbers.
     shared_targets_ : list of int
-        Targets that were learned with one set of hyperparameters; empty if none.
+        Targets that share one set of hyperparameters; empty if none.
 
     See Also
     --------
@@ -285,19 +285,19 @@ class MOHNRegressor(
 
     Models of noisy targets do not extrapolate far: beyond the ranges of numeric columns
     in `fit`, predictions stay within the bounds that the weights allow there, and those
-    of a Gaussian process where `GPOptions.clip` says. Quantiles, densities and draws
-    are then around the bound, as wide as the function is uncertain so far out. Exact
-    models, and strategies that estimate by least squares alone ("pursuit", "msda",
-    "full" and "given"), follow their terms anywhere.
+    of a Gaussian process within the range set by `GPOptions.clip`. Quantiles, densities
+    and draws are then centered on the bound, with the uncertainty of the function so
+    far out. Exact models, and strategies that only use least squares ("pursuit",
+    "msda", "full" and "given"), follow their terms anywhere.
 
     Entry errors: in ten rows or more, values of a numeric column that lie beyond all
     others by more than three times their range count as missing, up to one in 50 rows
     at each end, and at least one; up to one in ten if they are off by a hundred ranges,
     with a warning; at most five. If no value is negative, they must be far off on a log
-    scale, too. In new rows, such values count as the nearer end.
+    scale, too. In new rows, such values count as the nearer end of the range.
 
     Rounding: numbers within 1e-9 of the range of their column are equal; so are those
-    within 1e-5 if the column has at least two rows for each number on average.
+    within 1e-5 if the column has on average at least two rows per number.
 
     References
     ----------
@@ -441,24 +441,25 @@ class MOHNRegressor(
             Training samples; NaN means missing. Sparse input is converted to dense.
             :class:`~skmohn.Genotypes` need `strategy` "pursuit" or "given".
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Target values. Several targets have a model each; see the user guide.
+            Target values. Each of several targets has its own model; see the user
+            guide.
         sample_weight : array-like of shape (n_samples,), default=None
             Integers count repeated samples: a weight of 2 equals the sample twice.
-            Other weights are relative precisions, scaled to a mean of 1. So are, with
-            strategy "auto", "gp" or "spike_slab", numbers of copies, which say nothing
-            about the noise. Samples of weight 0 are dropped.
+            Other weights are relative precisions, scaled to a mean of 1. With strategy
+            "auto", "gp" or "spike_slab", numbers of copies are scaled as well, since
+            copies carry no information on the noise. Samples of weight 0 are dropped.
         X_val : array-like of shape (n_val, n_features), default=None
             Validation samples; see `early_stopping`.
         y_val : array-like of shape (n_val,) or (n_val, n_targets), default=None
             Targets of the validation samples.
         groups : array-like of shape (n_samples,), default=None
             Labels of groups of samples that belong together, such as repeats of one
-            subject: folds never part them, and each is left out with all of its group
-            where the model is judged. Where a group has several samples, five more fits
-            predict groups that they have not seen, by which intervals are scaled; a fit
-            takes about six times as long. Description lengths, p-values and standard
-            errors still count rows as independent: where columns hardly vary within
-            groups, fit the means of groups instead. None: only equal rows belong
+            subject: folds never separate them, and each is held out with its whole
+            group when the model is evaluated. If a group has several samples, five more
+            fits predict groups that they have not seen, which scales the intervals; a
+            fit then takes about six times as long. Description lengths, p-values and
+            standard errors still count rows as independent: if columns hardly vary
+            within groups, fit the means of groups instead. None: only equal rows belong
             together.
         **params : dict
             Passed to the splitter `cv`; needs metadata routing.
@@ -560,9 +561,9 @@ class MOHNRegressor(
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Target values, as many as in the first call.
         sample_weight : array-like of shape (n_samples,), default=None
-            Factors of the learning rate, at most up to the step that meets a sample's
-            target if the rate is "auto". For a Gaussian process, precisions in the unit
-            of the first call.
+            Factors of the learning rate; if the rate is "auto", limited to the step
+            that meets the target of a sample. For a Gaussian process, precisions in the
+            unit of the first call.
 
         Returns
         -------
@@ -604,7 +605,7 @@ class MOHNRegressor(
         intercept : float, default=0.0
             The constant.
         n_features : int, default=None
-            Number of columns. None takes the number of names or the largest index plus
+            Number of columns. None means the number of names or the largest index plus
             one.
         feature_names : sequence of str, default=None
             Column names.
@@ -665,8 +666,7 @@ class MOHNRegressor(
         X : {array-like, sparse matrix, Genotypes} of shape (n_samples, n_features)
             Samples; NaN means missing.
         return_std : bool, default=False
-            Whether to return standard deviations, which "auto", "gp" and
-            "spike_slab" have.
+            Whether to return standard deviations; needs "auto", "gp" or "spike_slab".
 
         Returns
         -------
@@ -707,8 +707,8 @@ class MOHNRegressor(
         -------
         ndarray of shape (n_samples, n_quantiles) or (n_samples, n_targets, n_quantiles)
             Quantiles of a normal distribution or, if held-out samples show heavy tails,
-            of Student's t; of a transformed target in its own unit. Of samples with
-            missing values, those of a mixture over the values that these may have.
+            of Student's t; for a transformed target in its own unit. For samples with
+            missing values, those of a mixture over their possible values.
 
         Raises
         ------
@@ -737,7 +737,7 @@ class MOHNRegressor(
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_targets)
-            In nats, for the target's own unit. Low values are outliers.
+            In nats, for the target's own unit. Low values indicate outliers.
 
         Raises
         ------
@@ -791,7 +791,7 @@ class MOHNRegressor(
     ) -> tuple[float, float]:
         """Return the posterior of one weight, in `terms_` or not.
 
-        Needs "auto", "gp" or "spike_slab". Weights that a sparse model left out are
+        Needs "auto", "gp" or "spike_slab". Weights that are not in a sparse model are
         exactly 0.
 
         Parameters
@@ -799,7 +799,7 @@ class MOHNRegressor(
         term : sequence of int, str or pairs (column, category)
             Columns of the term, as indices or names, such as
             ``[("base", "G"), "dose"]``; empty for the constant. A column with several
-            categories needs one.
+            categories needs a category.
         target : int or str, default=None
             Which of several targets; None if y had one dimension.
 
@@ -855,12 +855,12 @@ class MOHNRegressor(
     def log_marginal_likelihood_(self) -> float:
         """Log evidence of "auto", "gp" or "spike_slab", in nats.
 
-        At the hyperparameters that were learned.
+        At the learned hyperparameters.
 
         Returns
         -------
         float
-            Infinite for an exact model. That of several targets is the sum.
+            Infinite for an exact model. The sum over several targets.
         """
         return self._posterior("log_marginal_likelihood_").log_evidence()
 
@@ -902,20 +902,20 @@ class MOHNRegressor(
         """Test the terms of a sparse model against noise, the most significant first.
 
         A term's p-value is that of its weight in least squares on all terms: Student's
-        t, two-sided, exact for independent normal noise of equal spread if the terms
-        had been known before. They were not, and terms chosen together take noise from
-        each other. So the corrected one is at least the p-value times the number of
-        sets of its order that the search tried (Bonferroni), and that of steps down the
-        table: each tests whether the target holds anything beyond the terms before, by
-        the F test of the next few terms times the number of ways to choose as many.
-        Under noise any term found is below 0.05 in at most 5 % of the fits, however the
-        search chose. Targets of few values in few rows are far from normal: there,
-        test on rows of their own.
+        t, two-sided, exact for independent normal noise of equal variance if the terms
+        had been known in advance. They were not, and terms chosen together absorb noise
+        from each other. So the corrected p-value is at least the p-value times the
+        number of sets of its order that the search tried (Bonferroni), and that of
+        steps down the table: each tests whether the target contains anything beyond the
+        preceding terms, by the F test of the next few terms times the number of ways to
+        choose as many. On pure noise, any term found is below 0.05 in at most 5 % of
+        the fits, however the search chose. Targets with few distinct values in few rows
+        are far from normal: test these on separate rows.
 
         Parameters
         ----------
         X : {array-like, Genotypes} of shape (n_samples, n_features), default=None
-            Rows that `fit` has not seen. None for `p_values_`, those of the training
+            Rows that were not used in `fit`. None for `p_values_`, on the training
             rows.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             Their target values.
@@ -925,12 +925,12 @@ class MOHNRegressor(
         DataFrame
             ``term`` (as in :meth:`terms_table`), ``order``, ``p_value``,
             ``n_tried``, and ``p_corrected``, at least their product and at most 1. On
-            further rows, and where all that was tried is in the model, as with "given",
-            ``n_tried`` is the number of terms, and the product is all; beside a search
-            it is the number of `terms` for these, which are tested in the model of the
-            terms that are significant. NaN for terms that follow from others, after
-            `partial_fit`, and for a Gaussian process. With several targets, ``target``
-            comes first, and each has corrections of its own.
+            further rows, and if everything tried is in the model, as with "given",
+            ``n_tried`` is the number of terms, and the product is the only correction;
+            for `terms` given in addition to a search, it is their number, and they are
+            tested in the model of the significant terms. NaN for terms that are
+            determined by others, after `partial_fit`, and for a Gaussian process. With
+            several targets, ``target`` comes first, and each is corrected separately.
 
         Raises
         ------
@@ -955,20 +955,20 @@ class MOHNRegressor(
         return self._to_frame(tables, "significance_table")
 
     def collinear_terms_table(self) -> Any:
-        """List sets of columns that say nearly the same as the terms found.
+        """List sets of columns that are nearly collinear with the terms found.
 
-        Of columns that are alike, such as neighbors on a chromosome, a search keeps
-        the best, which need not be the cause. Here are the others: each member of a
+        Among correlated columns, such as neighbors on a chromosome, a search keeps the
+        best, which need not be the cause. This table lists the others: each member of a
         term is replaced by columns whose correlation with it is at least 0.9, and the
-        products whose correlation with the term is at least 0.9, all up to their sign
-        and on the training rows, are listed.
+        products whose correlation with the term is at least 0.9 are listed, both in
+        absolute value and on the training rows.
 
         Returns
         -------
         DataFrame
             ``term`` (as in :meth:`terms_table`), ``equivalent`` and
-            ``correlation``, in the order of `terms_`, for each term the closest first
-            and at most 50. `collinear_terms_` holds the same. With several targets,
+            ``correlation``, in the order of `terms_`; for each term the closest first,
+            at most 50. `collinear_terms_` holds the same. With several targets,
             ``target`` comes first.
 
         Raises
@@ -995,12 +995,13 @@ class MOHNRegressor(
         Returns
         -------
         DataFrame
-            ``term``, ``value`` (product of the coded inputs, those of missing values at
-            the mean of their column; 0 if one has another category), ``weight`` and
+            ``term``, ``value`` (product of the coded inputs, with missing values at the
+            mean of their column; 0 if one has another category), ``weight`` and
             ``contribution``, their product. Contributions add up to the prediction; if
             the target is transformed, to the transformed median. ``"(constant)"`` comes
             first. A Gaussian process or spike-and-slab model has more weights than are
-            listed: what they add is in one line for each column, ``"(other weights of
+            listed: their contributions are in one line for each column, ``"(other
+            weights of
             ...)"``, without value and weight; a weight of several columns is shared
             equally by them (Shapley values). ``"(clip)"``, if it applied, is at the
             end.
@@ -1021,14 +1022,14 @@ class MOHNRegressor(
 
     @ComputedProperty
     def interaction_graph_(self) -> InteractionGraph:
-        """Which columns interact, and into which separate parts the model falls.
+        """Which columns interact, and into which separate parts the model splits.
 
         Returns
         -------
         InteractionGraph
             Built from the nonzero terms, of any target; for a Gaussian process from the
             significant ones. Other columns that explain 1 % of its variance or more, by
-            weights too small or too many to be listed, are parts of their own.
+            weights too small or too many to be listed, are separate parts.
         """
         return link_columns(self._targets(), self.n_features_in_, self._names())
 
@@ -1048,20 +1049,20 @@ class MOHNRegressor(
     def sobol_indices(self, distribution: str = "observed") -> Any:
         """Compute Sobol indices of the prediction for each column.
 
-        They are those of [1]_ where columns vary independently of each other, each as
-        it was distributed in the rows of `fit`; where columns are correlated, those
-        rows have other proportions, see
-        :func:`~sklearn.inspection.permutation_importance`. Sums over terms or pairs of
-        training rows are exact for the model but for the clipping of a Gaussian
-        process. A transformed target has no such sum: its indices are estimated in its
-        own unit, from predictions at quasi-random rows, to a few hundredths.
+        They are those of [1]_ for columns that vary independently of each other, each
+        distributed as in the rows of `fit`; if columns are correlated, proportions in
+        those rows differ, see :func:`~sklearn.inspection.permutation_importance`. Sums
+        over terms or pairs of training rows are exact for the model, except for the
+        clipping of a Gaussian process. A transformed target has no such sum: its
+        indices are estimated in its own unit, from predictions at quasi-random rows, to
+        within a few hundredths.
 
         Parameters
         ----------
         distribution : {"observed", "uniform"}, default="observed"
-            How each column varies: as in the rows of `fit`, for a model without rows
-            (:meth:`from_terms`) as "uniform": evenly over its values, categories or
-            range, as in a designed experiment or a search.
+            How each column varies: "observed", as in the rows of `fit`, or, without
+            rows (:meth:`from_terms`), as "uniform": uniformly over its values,
+            categories or range, as in a designed experiment or a search.
 
         Returns
         -------
@@ -1076,7 +1077,7 @@ class MOHNRegressor(
         ImportError
             If pandas is not installed: it comes with the extra ``frames``.
         ValueError
-            If `distribution` is another word.
+            If `distribution` is invalid.
 
         References
         ----------
@@ -1089,11 +1090,12 @@ class MOHNRegressor(
         return self._to_frame(tables, "sobol_indices")
 
     def effects_table(self) -> Any:
-        """List what moving each column does to the target, the most important first.
+        """List the effect of each column on the target, the most important first.
 
         The effect is how far the prediction moves, in the target's own unit, when one
-        column moves and all others vary as in :meth:`sobol_indices`: on average, so
-        that a column may matter in interactions, or at both ends alike, without any.
+        column moves and all others vary as in :meth:`sobol_indices`. It is an average:
+        a column that matters in interactions, or equally at both ends, may have no
+        effect.
 
         Returns
         -------
@@ -1101,15 +1103,15 @@ class MOHNRegressor(
             ``feature``; ``first_order`` and ``total`` (Sobol indices); ``from`` and
             ``to``, between which the column moves; ``effect`` and its
             ``standard_error``. Two values are the ends of a move from the lower to the
-            higher one; a numeric column moves from its lower to its upper quartile, or
-            where these are equal from its lowest to its highest value; a category
-            takes the place of the most common one, in a row for each, and so does a
-            column of a one-hot group, whose ``from`` and ``to`` are names of columns.
-            Constant columns have neither, nor have variants of genotypes that are in no
-            term. Standard errors take the terms of a sparse model as given. They are
-            posterior standard deviations, except for sparse models without posterior,
-            of which weights' standard errors are taken as independent; NaN where these
-            are unknown. With several targets, ``target`` comes first.
+            higher one; a numeric column moves from its lower to its upper quartile or,
+            if these are equal, from its lowest to its highest value; each category
+            replaces the most common one, in a separate row, and so does a column of a
+            one-hot group, whose ``from`` and ``to`` are column names. Constant columns
+            have neither, nor do variants of genotypes that are in no term. Standard
+            errors take the terms of a sparse model as given. They are posterior
+            standard deviations, except for sparse models without a posterior, whose
+            weights are taken as independent; NaN if their standard errors are unknown.
+            With several targets, ``target`` comes first.
 
         Raises
         ------

@@ -203,22 +203,22 @@ class MOHNTransformer(
     max_order : int, default=None
         Largest number of columns in a product. None sets no limit: orders 1 and 2 and
         extensions of products found are always searched, higher orders if nothing
-        is significant and `work_budget` allows. Nor does a number above that of the
-        columns.
+        is significant and `work_budget` allows. A number above that of the columns sets
+        no limit either.
     max_terms : int, default=None
         Maximum number of columns to build: the first ones found, or the strongest
         unless the strategy is "logistic". None leaves it to `selection`.
     include_inputs : bool, default=True
         Whether to build every single column as well, which penalized linear models need
-        if many matter a little. False builds only what was found. "full" and "given"
-        have the columns among their products, or not.
+        if many matter a little. False builds only what was found. For "full" and
+        "given", columns are included only as products.
     terms : sequence of sequences of int, str or (column, category), default=None
         Products, as column indices or names: all of them for "given"; for "auto",
-        "logistic" and "pursuit" those that are built in any case, beside what the
+        "logistic" and "pursuit" those that are always built, in addition to what the
         search finds. Other strategies take none.
     target_type : {"auto", "continuous", "classes"}, default="auto"
-        What `y` is. "auto" goes by dtype: floats are numbers; integers, text and bools
-        are classes. Integers that count or measure need "continuous".
+        What `y` is. "auto" depends on the dtype: floats are numbers; integers, text and
+        bools are classes. Integers that count or measure need "continuous".
     selection : {"auto", "cv", "ebic"}, default="auto"
         How to choose the number of products: cross-validation of the whole search (by
         log loss for "logistic") or the extended BIC. "auto" is "ebic" below 40 distinct
@@ -231,20 +231,20 @@ class MOHNTransformer(
         Maximum number of search rounds.
     work_budget : float, default=1e9
         Limit on the exhaustive screening of orders 3 and up, in operations of about a
-        nanosecond each. Where it does not pay for all of order 3, sets that hold a
+        nanosecond each. If that is not enough for all of order 3, sets that contain a
         column of the model are screened. `search_coverage_` reports what was skipped.
     memory_budget : float, default=1e9
         Bytes for the columns of "logistic" on all folds or the candidates of "pursuit".
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
         Columns that hold categories, as for :class:`MOHNRegressor`. Two categories are
-        one input, coded as -1 and +1; of more, each is an input.
+        one input, coded as -1 and +1; otherwise, each category is an input.
     handle_unknown : {"error", "missing"}, default="error"
         Whether to reject a category not seen in `fit` or treat it as missing.
     random_state : int, RandomState instance or None, default=None
         Seed for folds.
     n_jobs : int, default=None
-        Number of folds to search in parallel. It does not change the result.
+        Number of folds to search in parallel. It does not affect the result.
 
     Attributes
     ----------
@@ -382,7 +382,7 @@ class MOHNTransformer(
             A weight of 2 equals the sample twice.
         groups : array-like of shape (n_samples,), default=None
             Labels of groups of samples that belong together, such as repeats of one
-            subject: folds never part them. None: only equal rows belong together.
+            subject: folds never separate them. None: only equal rows belong together.
         **params : dict
             Passed to the splitter `cv`; needs metadata routing.
 
@@ -452,7 +452,7 @@ class MOHNTransformer(
         Returns
         -------
         ndarray of shape (n_terms,)
-            Such as ``"dose x sex=male"``; of two categories, the one coded as +1.
+            Such as ``"dose x sex=male"``; for two categories, the one coded as +1.
         """
         check_is_fitted(self)
         names = input_names(self, input_features)

@@ -97,19 +97,19 @@ class BlackBoxOptimizer:
     """Find the best point of an expensive function of few-valued variables.
 
     For functions that take seconds to months to evaluate, such as the speed of a
-    program by its compiler's flags or the brightness of a protein by its mutations. Ask
-    for points, evaluate them wherever you like, tell their values, in any order; or let
-    :meth:`run` do it.
+    program under given compiler flags or the brightness of a protein with given
+    mutations. Ask for points, evaluate them wherever you like, and tell their values,
+    in any order; or let :meth:`run` do it.
 
     Parameters
     ----------
     space : int, mapping or table
-        What may be asked.
+        The points that may be proposed.
 
-        - An int: so many variables of 0 and 1. Points are arrays.
-        - A mapping of names to lists of values, or to ``(low, high)`` for all
-          integers between, both included. Points are dicts. Numbers in increasing order
-          count as levels, whose neighbors are alike; other values count as categories.
+        - An int: the number of 0/1 variables. Points are arrays.
+        - A mapping of names to lists of values, or to ``(low, high)`` for all integers
+          from low to high. Points are dicts. Numbers in increasing order count as
+          levels, whose neighbors are similar; other values count as categories.
         - A table, as a data frame or an array of two dimensions: its rows are the only
           points. They are dicts or arrays.
     maximize : bool, default=False
@@ -117,18 +117,16 @@ class BlackBoxOptimizer:
     constraints : callable, LinearConstraint or list of these, default=None
         What points must satisfy. A callable gets a point and returns True or False. A
         :class:`scipy.optimize.LinearConstraint` is over the coded columns: one for each
-        variable of numbers, which count as themselves, or of two values, the first of
-        which counts as 0 and the second as 1; for other variables, one of 0 and 1 for
-        each value. ``LinearConstraint(np.ones((1, n)), k, k)`` asks for subsets of
-        exactly k.
+        numeric variable, with its own values, or two-valued variable, whose first value
+        is 0 and second is 1; for other variables, a 0/1 column for each value.
+        ``LinearConstraint(np.ones((1, n)), k, k)`` asks for subsets of exactly k.
     fixed : dict, default=None
         Variables to hold at a value, by name or index.
     noise : float or "auto", default="auto"
-        Standard deviation of the noise in the values. 0: there is none, and no
-        point is asked twice. "auto" asks for one of the best points again after 8, 16,
-        32, ... evaluations and, where every point has a value, for the eight best;
-        values that differ determine the noise, and promising points are then
-        repeated.
+        Standard deviation of the noise in the values. 0: there is none, and no point is
+        asked twice. "auto" asks for one of the best points again after 8, 16, 32, ...
+        evaluations and, once every point has a value, for the eight best; if values
+        differ, they determine the noise, and promising points are repeated.
     random_state : int, RandomState instance or None, default=None
         Seed. The same seed and values give the same points.
 
@@ -136,11 +134,11 @@ class BlackBoxOptimizer:
     ----------
     history_ : History
         A dict for each evaluation: ``"point"``, ``"value"``, ``"best"``, the best value
-        so far, and ``"source"``, what asked for it: ``"uniform"``, ``"surrogate"``,
+        so far, and ``"source"``, which proposed it: ``"uniform"``, ``"surrogate"``,
         ``"local_search"``, ``"verification"`` (the best point of a sparse model),
-        ``"replicate"``, or ``"external"`` where you did.
+        ``"replicate"``, or ``"external"`` if you did.
     pending_ : list of dict
-        ``"point"`` and ``"source"`` of what was asked for and not told yet.
+        ``"point"`` and ``"source"`` of points that were asked for and not yet told.
 
     See Also
     --------
@@ -152,10 +150,10 @@ class BlackBoxOptimizer:
     Three sources share the evaluations. One samples uniformly and learns a sparse model
     by pursuit ([1]_): as soon as it is exact, its optimum is proposed; if the value is
     as predicted, and enough points were drawn to check the model, the search is over.
-    One asks where the product prior expects the largest improvement. One climbs
-    to local optima and tries first the neighbors that the prior expects to be good. The
-    better the prior predicts uniform samples, the fewer are drawn; the other two earn
-    their evaluations by the improvements they find.
+    One proposes the point with the largest expected improvement under the product
+    prior. One climbs to local optima and first tries the neighbors that the prior
+    expects to be good. The better the prior predicts uniform samples, the fewer are
+    drawn; the other two earn their evaluations by the improvements they find.
 
     References
     ----------
@@ -240,13 +238,13 @@ class BlackBoxOptimizer:
         Parameters
         ----------
         n : int, default=1
-            How many.
+            Number of points.
 
         Returns
         -------
         list of dict, or ndarray of shape (n, n_variables)
-            Fewer than `n` when no more are left. Points that were asked for and not
-            told yet are not among them.
+            Fewer than `n` if no more are left. Points that were asked for and not yet
+            told are not among them.
         """
         validate_parameter_constraints({"n": [_COUNT]}, {"n": n}, caller_name="ask")
         return self._space.decode(self._ask(int(n)))
@@ -278,19 +276,18 @@ class BlackBoxOptimizer:
             The points. Numbers may differ from those of the space by rounding.
         y : array-like of shape (n_points,)
             Their values; NaN, or NA of pandas, for points that cannot be evaluated,
-            which are not asked for again. For the surrogate they are as bad as the
-            worst value, so that it seeks few points like them.
+            which are not asked for again. The surrogate treats them as being as bad as
+            the worst value, so that it tries few points like them.
         sources : sequence of str, default=None
-            What asked for the points, as in the `history_` of another optimizer whose
-            search goes on here. Points that this one asked for have their own sources.
-            None for "external": nothing that searched, so that they may be learned
-            from.
+            What proposed the points, as in the `history_` of another optimizer whose
+            search continues here. Points that this one proposed keep their sources.
+            None means "external": not from a search, so that they may be learned from.
 
         Raises
         ------
         ValueError
-            For points that are not of the space, and for values that are infinite or
-            differ from what was told of the same point with ``noise=0``. Nothing is
+            For points outside the space, and for values that are infinite or, with
+            ``noise=0``, differ from an earlier value of the same point. Nothing is
             learned then.
         """
         states = self._space.encode(X)
@@ -382,9 +379,9 @@ class BlackBoxOptimizer:
     ) -> OptimizeResult:
         """Evaluate a function until its optimum is proved, or the budget is spent.
 
-        May be called again, to go on. After an interrupt or an error of `f`, it begins
-        with the points that were being evaluated, but for those of which it has the
-        values, and goes on as if nothing had happened.
+        May be called again, to continue. After an interrupt or an error in `f`, it
+        begins with the points that were being evaluated, except those with known
+        values, and continues as if nothing had happened.
 
         Parameters
         ----------
@@ -394,11 +391,11 @@ class BlackBoxOptimizer:
         n_evaluations : int
             Calls of `f`, at most.
         batch_size : int, default=1
-            Points to ask for before their values are known. Fewer are better, but can
-            keep fewer workers busy.
+            Points to ask for before their values are known. Small batches are better,
+            but keep fewer workers busy.
         n_jobs : int, default=None
-            Points of a batch to evaluate at the same time, by joblib. It changes no
-            result.
+            Points of a batch to evaluate at the same time, with joblib. It does not
+            affect the result.
         time_limit : float, default=None
             Seconds after which no further batch begins.
         callback : callable, default=None
@@ -409,7 +406,7 @@ class BlackBoxOptimizer:
         Returns
         -------
         OptimizeResult
-            As of :meth:`result`.
+            As in :meth:`result`.
 
         Raises
         ------
@@ -487,15 +484,15 @@ class BlackBoxOptimizer:
             With the fields
 
             x : dict or ndarray of shape (n_variables,)
-                The best point. With noise, that of the best mean, each mean counting as
-                worse by its standard error.
+                The best point. With noise, the point with the best mean, where each
+                mean is made worse by its standard error.
             fun : float
                 Its value, or the mean of its values.
             nfev : int
                 Number of calls of the function by :meth:`run`.
             success : bool
-                Whether the search ended by itself or has used what it was given; False
-                where the callback has stopped it.
+                Whether the search ended by itself or used its whole budget; False if
+                the callback stopped it.
             status : int
                 0 if it ended by itself; 1 for the number of evaluations, 2 for the time
                 limit, 3 for the callback.
@@ -504,16 +501,16 @@ class BlackBoxOptimizer:
             optimal : bool
                 Whether `x` is the optimum, as far as evaluations can prove it. Either
                 every point was evaluated, and values are known to have no noise, by
-                ``noise=0`` or as the best points had the same value twice. Or a sparse
-                model reproduces all values, none of its points is better, and so many
-                points were drawn uniformly that they would show a further weight, up to
-                one order above the model's, at odds of a thousand to one.
+                ``noise=0`` or because the best points had the same value twice. Or a
+                sparse model reproduces all values, none of its points is better, and
+                enough points were drawn uniformly to reveal a further weight, up to one
+                order above the model's, at odds of a thousand to one.
             maximize : bool
                 Whether high values are good.
             model : MOHNRegressor or None
-                Fitted to all evaluations; None where they are fewer than two. With the
-                weights of the sparse model, if that is exact; else with all weights
-                or, where there is noise, by "auto".
+                Fitted to all evaluations; None if there are fewer than two. With the
+                weights of the sparse model if that is exact; otherwise with all weights
+                or, if there is noise, by "auto".
             history : History
                 `history_`.
 
@@ -645,7 +642,7 @@ def minimize_black_box(
         Takes a point, a dict or an array, and returns a number; NaN if the point cannot
         be evaluated.
     space : int, mapping or table
-        So many variables of 0 and 1; names of variables with lists of values, or with
+        The number of 0/1 variables; names of variables with lists of values, or with
         ``(low, high)`` for integers; or the rows to choose among. See
         :class:`BlackBoxOptimizer`.
     n_evaluations : int
@@ -657,12 +654,13 @@ def minimize_black_box(
     fixed : dict, default=None
         Variables to hold at a value, by name or index.
     noise : float or "auto", default="auto"
-        Standard deviation of the noise in the values; 0 if there is none. "auto" asks
-        for a few points twice to see.
+        Standard deviation of the noise in the values; 0 if there is none. "auto"
+        evaluates a few points twice to find out.
     batch_size : int, default=1
         Points to ask for before their values are known.
     n_jobs : int, default=None
-        Points of a batch to evaluate at the same time, by joblib. It changes no result.
+        Points of a batch to evaluate at the same time, with joblib. It does not affect
+        the result.
     time_limit : float, default=None
         Seconds after which no further batch begins.
     callback : callable, default=None

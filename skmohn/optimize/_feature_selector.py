@@ -81,14 +81,14 @@ class MOHNFeatureSelector(
     estimator : estimator
         Not fitted. It is cloned for each fit.
     n_evaluations : int or "auto", default="auto"
-        Subsets to score, at most. "auto" is 10 for each column, or group of
-        `feature_groups`, and at least 100.
+        Maximum number of subsets to score. "auto" means 10 per column or group of
+        `feature_groups`, at least 100.
     n_features_to_select : int, default=None
-        Number of columns to select. None for as many as score best.
+        Number of columns to select. None means as many as give the best score.
     feature_groups : dict of str to list of int or str, default=None
         Columns that are selected together or not at all, by index or name, such as the
         dummy columns of a categorical one: ``{"city": ["city_a", "city_b"]}``. Other
-        columns are on their own.
+        columns are selected individually.
     scoring : str or callable, default=None
         What to maximize, one of :func:`sklearn.metrics.get_scorer_names` or a scorer.
         None for the `score` of the estimator.
@@ -98,30 +98,30 @@ class MOHNFeatureSelector(
         Seed of the search. The same seed gives the same subsets for every `n_jobs`, if
         the estimator has a seed as well.
     n_jobs : int, default=None
-        Folds to score at the same time, by joblib.
+        Folds to score at the same time, with joblib.
 
     Attributes
     ----------
     support_ : ndarray of shape (n_features,), bool
-        Whether a column is selected. Of subsets that score the same, the one with the
+        Whether a column is selected. Among subsets with equal scores, the one with the
         fewest columns is selected.
     n_features_to_select_ : int
         Number of selected columns.
     best_score_ : float
         Mean score of the selected columns over the folds. As the best of many, it is
-        optimistic: score a pipeline with the selector in it on other rows.
+        optimistic: score a pipeline that contains the selector on other rows.
     scores_ : History
         A dict for each subset, in the order of scoring: ``"features"``, its columns and
         groups; ``"n_features"``; ``"mean_score"`` and ``"std_score"``, over the folds;
-        ``"best_score"``, the best mean so far; ``"source"``, which asked for it.
-        ``scores_.to_frame()`` makes a data frame of them.
+        ``"best_score"``, the best mean so far; ``"source"``, which proposed it.
+        ``scores_.to_frame()`` returns a data frame.
     model_ : MOHNRegressor or None
         Fitted to the scores: inputs are columns and groups, 1 if selected and 0 if not.
         None if fewer than two subsets have a score.
     optimal_ : bool
-        Whether no subset can be better: all were scored, and the best eight had the
-        same score twice, or a sparse model of the score is exact and its optimum is
-        proved; see :meth:`BlackBoxOptimizer.result`.
+        Whether it is proved that no subset is better: all were scored, and the best
+        eight had the same score twice, or a sparse model of the score is exact and its
+        optimum is proved; see :meth:`BlackBoxOptimizer.result`.
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -219,8 +219,8 @@ class MOHNFeatureSelector(
         Raises
         ------
         ValueError
-            For invalid input, if no subset has `n_features_to_select` columns, and if
-            no subset has a finite score.
+            For invalid input, if no subset has `n_features_to_select` columns, or if no
+            subset has a finite score.
 
         Warns
         -----
@@ -448,12 +448,12 @@ class MOHNFeatureSelector(
         )
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return what metadata the estimator, the scorer and `cv` request.
+        """Return the metadata that the estimator, the scorer and `cv` request.
 
         Returns
         -------
         MetadataRouter
-            As of scikit-learn's meta-estimators.
+            As for scikit-learn's meta-estimators.
         """
         return self._scored_routing().add(
             splitter=check_cv(self.cv, classifier=is_classifier(self.estimator)),

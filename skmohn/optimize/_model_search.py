@@ -71,7 +71,7 @@ def maximize(
     random_state: int | np.random.RandomState | None = None,
     n_jobs: int | None = None,
 ) -> OptimizeResult:
-    """Find the input at which a model is largest.
+    """Find the input that maximizes a model.
 
     Parameters
     ----------
@@ -79,16 +79,16 @@ def maximize(
             BinaryQuadraticModel
         A fitted estimator, one of dimod's models, or a dict from tuples of variables
         that are -1 or +1 to weights, with ``()`` for the constant. Variables of a dict
-        are names, or integers from 0. Of a classifier, which has two classes and whose
-        strategy lists its products, such as "logistic", the log-odds of the second
-        class.
+        are names, or integers from 0. For a classifier, which must have two classes and
+        a strategy that lists its products, such as "logistic", the log-odds of the
+        second class.
     method : {"auto", "hill_climb", "annealing", "tabu", "weight_satisfaction", \
             "exact"}, default="auto"
         How to search. See the user guide, "Finding the best input".
 
         - ``"auto"``: searches parts that share no variable one by one, exactly if that
-          is cheap, else by annealing, moves of many variables at once ([3]_), unless
-          there are too many weights for these, and tabu search.
+          is cheap, otherwise by annealing, moves of many variables at once ([3]_),
+          unless there are too many weights for these, and tabu search.
         - ``"hill_climb"``: flips variables in random order while that helps
           ([1]_ Equations 9 and 10).
         - ``"annealing"``: Metropolis sweeps at falling temperatures.
@@ -99,17 +99,17 @@ def maximize(
           are too entangled.
     fixed : dict, default=None
         Variables to hold at a value: names or indices, and values as in the data. All
-        others are free. For an estimator fitted on a data frame, None warns of the
-        columns that the search moves, since nobody can set an age; ``{}`` says that
-        all can be set.
+        others are free. For an estimator fitted on a data frame, None warns about the
+        columns that the search moves, since some, such as an age, cannot be set; ``{}``
+        means that all can be set.
     x0 : array-like of shape (n_variables,), default=None
         Start of the first restart, with values as in the data; annealing compares it
-        with what it finds. None for a random point, where all other restarts begin.
+        with its result. None means a random point, as for all other restarts.
     n_restarts : int, default=None
         Number of searches from different points; with "auto", of each part not solved
-        exactly. None for 10 or, with `time_limit`, as many as it allows.
+        exactly. None means 10 or, with `time_limit`, as many as it allows.
     max_evaluations : int, default=None
-        Maximum number of partial evaluations, see `nfev`, split equally among the
+        Maximum number of partial evaluations (see `nfev`), split equally among the
         restarts. A restart that exceeds its share finishes its pass or sweep; annealing
         cools faster instead. None for no limit.
     time_limit : float, default=None
@@ -149,12 +149,12 @@ def maximize(
         With the fields
 
         x : ndarray of shape (n_variables,)
-            The best point, with values as in the data; of objects where some are
+            The best point, with values as in the data; an object array if some are
             categories or times. Variables without a weight are as in `x0`, or low.
         fun : float
-            Its value. Of a Gaussian process whose target is transformed, such as to
-            logarithms, it is the median, which is what is searched; `predict` gives the
-            mean, which also depends on how uncertain each point is.
+            Its value. For a Gaussian process with a transformed target, such as
+            logarithms, the search is over the median; `predict` returns the mean, which
+            also depends on the uncertainty of each point.
         nfev : int
             Partial evaluations: variables visited (hill climb, annealing), flips
             (tabu), settings tried (weight satisfaction) or table entries (exact). For a
@@ -163,8 +163,8 @@ def maximize(
         nit : int
             Number of restarts.
         success : bool
-            Whether the search ended by itself or has used what it was given; False
-            where the callback has stopped it, and where "exact" had too little time.
+            Whether the search ended by itself or used its whole budget; False if the
+            callback stopped it, or if "exact" had too little time.
         status : int
             0 if it ended by itself; 1 for the limit of evaluations, 2 for the time
             limit, 3 for the callback.
@@ -182,8 +182,8 @@ def maximize(
     Raises
     ------
     ValueError
-        For invalid input, or if "exact" needs too wide tables; the message has the
-        width.
+        For invalid input, or if "exact" needs tables that are too wide; the message
+        states the width.
     TypeError
         If `model` is of another type.
     NotFittedError
@@ -200,17 +200,18 @@ def maximize(
 
     Notes
     -----
-    The gain of every flip is kept up to date, so that a step costs as much as the
-    weights it touches, however many variables there are ([1]_ section 3.2). Gaussian
+    The gain of every flip is kept up to date, so that the cost of a step depends on the
+    weights it touches, not on the number of variables ([1]_ section 3.2). Gaussian
     processes take "exact" (all points), "tabu", "hill_climb", or "auto", which is
-    "exact" for few points and else "tabu"; a variable of several categories or levels
-    has a move to each other one.
+    "exact" for few points and otherwise "tabu"; a variable with several categories or
+    levels can move to any other one.
 
-    Numeric columns are searched at their two ends or, where a Gaussian process has
-    levels of them, at both ends of each level: in between, the function is linear.
-    Fixed values may lie in between. The ends are of the rows that were not left out as
-    outliers (``outliers_`` of the model). Of columns of integers or days these ends are
-    whole, too. One-hot columns that the model takes for one column have one 1.
+    Numeric columns are searched at their two ends or, if a Gaussian process has levels
+    of them, at both ends of each level: in between, the function is linear. Fixed
+    values may lie in between. The ends are those of the rows that were not left out as
+    outliers (``outliers_`` of the model). For columns of integers or days, the ends are
+    integers or days, too. In one-hot columns that the model treats as one column,
+    exactly one is 1.
 
     References
     ----------
@@ -262,13 +263,13 @@ def minimize(
     random_state: int | np.random.RandomState | None = None,
     n_jobs: int | None = None,
 ) -> OptimizeResult:
-    """Find the input at which a model is smallest.
+    """Find the input that minimizes a model.
 
     Parameters
     ----------
     model : MOHNRegressor, MOHNClassifier, WalshPolynomial, dict, BinaryPolynomial or \
             BinaryQuadraticModel
-        What is searched, as in :func:`maximize`.
+        The model to search, as in :func:`maximize`.
     method : {"auto", "hill_climb", "annealing", "tabu", "weight_satisfaction", \
             "exact"}, default="auto"
         How to search, as in :func:`maximize`.
@@ -277,7 +278,8 @@ def minimize(
     x0 : array-like of shape (n_variables,), default=None
         Start of the first restart.
     n_restarts, max_evaluations : int, default=None
-        Number of searches from different points, and of partial evaluations at most.
+        Number of searches from different points, and maximum number of partial
+        evaluations.
     time_limit : float, default=None
         Seconds after which the search stops.
     return_optima : bool, default=False
@@ -299,7 +301,7 @@ def minimize(
     Raises
     ------
     ValueError, TypeError, NotFittedError
-        As :func:`maximize`.
+        As in :func:`maximize`.
 
     Warns
     -----

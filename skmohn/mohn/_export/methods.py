@@ -23,41 +23,40 @@ class ExportMixin:
     ) -> str:
         """Write the model as a query, which computes predictions in a database.
 
-        What it computes is `predict`, but for rounding. NULL means missing, and so do
-        categories that were not there in `fit`; numbers that `predict` refuses are not
-        refused.
+        It computes `predict`, up to rounding. NULL means missing, and so do categories
+        not seen in `fit`; numbers that `predict` refuses are not refused.
 
         Parameters
         ----------
         table : str or sequence of str, default="data"
-            Table, or its schema and its name, with the columns of `fit` by their names;
-            ``x0``, ``x1``, ... where they had none. It is quoted, as are columns.
+            Table, or its schema and its name, with the columns of `fit` by name, or
+            ``x0``, ``x1``, ... if they had none. It is quoted, as are columns.
         X : array-like of shape (n_samples, n_features), default=None
-            Rows to compare predictions of the query with those of the model, which is
-            printed. Models of more weights than they list need it: of a Gaussian
-            process or a spike-and-slab model `terms_` alone are written. So do
-            transformed targets, whose noise is written as one number.
+            Rows on which predictions of the query and the model are compared; the
+            result is printed. Needed by models with more weights than they list: for a
+            Gaussian process or a spike-and-slab model, only `terms_` are written. Also
+            needed by transformed targets, whose noise is written as one number.
         keys : str or sequence of str, default=()
-            Further columns of the table that the result shall have, such as its
-            primary key: rows of a query come in no order.
+            Further columns of the table to include in the result, such as its primary
+            key: rows of a query have no order.
         dialect : {"ansi", "mysql", "tsql"}, default="ansi"
             "ansi" is for PostgreSQL, SQLite, DuckDB and others, "tsql" for SQL Server.
 
         Returns
         -------
         str
-            A SELECT without semicolon. Its columns are `keys`, and ``prediction`` or,
-            of several targets, one by the name of each. Of classes ``prediction`` is
+            A SELECT without a semicolon. Its columns are `keys`, and ``prediction`` or,
+            for several targets, one named after each. For classes, ``prediction`` is
             the label, followed by ``probability_`` and the label for each.
 
         Raises
         ------
         TypeError
-            If `table` or `keys` are no names.
+            If `table` or `keys` are not names.
         ValueError
             If the model has more weights than are listed and there is no `X`, if it is
-            an ensemble of classes, for columns of times, and for what has no name or
-            literal in SQL.
+            an ensemble of classes, for columns of times, and for values without a name
+            or literal in SQL.
 
         Warns
         -----
@@ -92,24 +91,24 @@ class ExportMixin:
         arithmetic: str = "double",
         accumulator_bits: int = 32,
     ) -> str:
-        """Write the model as a header in C, which needs no memory but the stack.
+        """Write the model as a C header, which needs no memory except the stack.
 
-        What it computes is `predict`, but for rounding. Inputs are a row of the table
-        in `fit`, all of its columns; of categories, their numbers in `categories_`. NaN
+        It computes `predict`, up to rounding. Inputs are a row of the table in `fit`,
+        with all of its columns; categories are their indices in `categories_`. NaN
         means missing, as does any other category.
 
         Parameters
         ----------
         name : str, default="model"
-            What names in the header begin with. Save it as ``name.h``.
+            Prefix of all names in the header. Save it as ``name.h``.
         X : array-like of shape (n_samples, n_features), default=None
             As for :meth:`to_sql`.
         arithmetic : {"double", "integer"}, default="double"
             "integer" is for columns of two values: inputs are of type ``uint8_t``, 0
-            for the value that is coded as -1, 1 for that coded as +1, and any other
-            number if it is missing. ``name_scores`` then needs no floating point.
+            for the value coded as -1, 1 for the value coded as +1, and any other number
+            if it is missing. ``name_scores`` then needs no floating point.
         accumulator_bits : {32, 64}, default=32
-            Bits of the integers that weights are multiplied by a power of two for. No
+            Bits of the integers to which weights are converted, by a power of two. No
             sum overflows; the header states the largest error, 0 if all weights are
             multiples of a power of two that fits.
 
@@ -117,23 +116,23 @@ class ExportMixin:
         -------
         str
             The header, in ASCII. ``name_predict(x)`` returns the prediction or the
-            number of the class in ``NAME_LABELS``; of several targets,
+            index of the class in ``NAME_LABELS``; for several targets,
             ``name_predict(x, prediction)`` fills an array. ``name_probabilities(x,
-            probability)`` fills one of those of the classes, and ``name_scores(x,
-            score)`` one of polynomials: of predictions before they are clipped or
-            transformed, or of log-odds. Integers are over ``2 ** NAME_SHIFT``.
+            probability)`` fills an array of class probabilities, and ``name_scores(x,
+            score)`` one of polynomials: predictions before they are clipped or
+            transformed, or log-odds. Integers are in units of ``2 ** -NAME_SHIFT``.
 
         Raises
         ------
         ValueError
-            As of :meth:`to_sql`; for other names than C takes; and if a column has more
-            than two values and `arithmetic` is "integer".
+            As in :meth:`to_sql`; for names that are invalid in C; and if a column has
+            more than two values and `arithmetic` is "integer".
 
         Warns
         -----
         UserWarning
-            If R2 of predictions of X is below 0.99, or could be by the rounding of
-            weights to integers, as where the scales of targets are far apart.
+            If R2 of predictions of X is below 0.99, or could be because weights are
+            rounded to integers, for instance if the scales of targets are far apart.
 
         See Also
         --------
@@ -166,20 +165,20 @@ class ExportMixin:
         X : array-like of shape (n_samples, n_features), default=None
             As for :meth:`to_sql`.
         digits : int, default=None
-            Significant digits of numbers. None for so many that each number is exact.
+            Significant digits of numbers. None means as many as make each number exact.
 
         Returns
         -------
         str
             An ``aligned`` environment: each prediction, or the probability of each
-            class, and each coded input ``z``. A missing number has no line: its input
-            is the mean of its column's in `fit`, which :meth:`to_sql` and :meth:`to_c`
+            class, and each coded input ``z``. Missing numbers have no line: their input
+            is the mean of the column in `fit`, which :meth:`to_sql` and :meth:`to_c`
             write.
 
         Raises
         ------
         ValueError
-            As of :meth:`to_sql`, and if `digits` is no positive integer.
+            As in :meth:`to_sql`, and if `digits` is not a positive integer.
 
         Warns
         -----
