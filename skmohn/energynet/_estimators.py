@@ -378,23 +378,23 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
     transformer : EnergyNetTransformer, default=None
         Finds the architecture. None is
         ``EnergyNetTransformer("description_length", unit_cost=0.3)``: few units, whose
-        network learns soon, but some that are too expensive for their likelihood, since
-        they may still separate classes. With ``init="random"``, which uses the
-        architecture alone, also ``n_final_epochs=0, n_temperatures=1000``, to save
-        time.
+        network learns quickly, but also some that are not worth their cost in
+        likelihood, since they may still separate classes. With ``init="random"``, which
+        uses only the architecture, also ``n_final_epochs=0, n_temperatures=1000``, to
+        save time.
     mlp : MLPClassifier, default=None
         The network; `hidden_layer_sizes` is replaced. With None, networks are compared
         by their log loss in five-fold cross-validation: logistic regression (a network
-        without hidden layers), one with the layers that were found and, where the
-        first has fewer than 100 units, one with 100 there; each with several values of
-        `alpha`. The simplest whose loss is within half a standard error of the least
-        answers, of logistic regressions the best.
+        without hidden layers), one with the layers found and, if the first has fewer
+        than 100 units, one with 100 there; each with several values of `alpha`. The
+        simplest whose loss is within half a standard error of the lowest is used; among
+        logistic regressions, the best.
     init : {"random", "generative"}, default="random"
         Initial weights: scikit-learn's, on standardized columns, or those of the
         transformer's layers, on its visible units. "generative" needs the activation
         "logistic".
     random_state : int, RandomState instance or None, default=None
-        Seed for both parts; None leaves their own `random_state`.
+        Seed for both parts; None keeps their own `random_state`.
 
     Attributes
     ----------
@@ -407,11 +407,11 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
         ``mlp_.hidden_layer_sizes`` is ``()``.
     candidates_ : History
         The networks that were compared, as dicts: ``hidden_layer_sizes``, ``alpha``,
-        ``loss`` and ``error``, the standard error of the difference to the least loss.
-        Empty for a given `mlp`. ``candidates_.to_frame()`` makes a DataFrame.
+        ``loss`` and ``error``, the standard error of the difference from the lowest
+        loss. Empty for a given `mlp`. ``candidates_.to_frame()`` returns a DataFrame.
     scaler_ : StandardScaler or None
         Scaler of the columns; None for a given `mlp` with ``init="generative"``.
-        Categories become -1 and +1 less their mean.
+        Categories become -1 and +1, minus their mean.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -426,17 +426,18 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
 
     Notes
     -----
-    The widths follow from how columns depend on one another, not from the target: hence
-    the comparison with a linear model and with a wider first layer. Widths that you
-    give, by ``EnergyNetTransformer(n_components=...)``, are not widened. If columns are
+    The widths depend on how columns depend on one another, not on the target: hence the
+    comparison with a linear model and with a wider first layer. Widths that you set
+    with ``EnergyNetTransformer(n_components=...)`` are not increased. If columns are
     independent, or samples too few, there are as many units as columns that vary. No
     layer is narrower than the output: the first is widened, others are left out.
-    At most 4000 distinct samples, spread over the targets, are compared on; the final
-    network learns from all of them.
+    Networks are compared on at most 4000 distinct samples, spread over the targets; the
+    final network learns from all samples.
 
     Callbacks that follow sub-estimators, such as
-    :class:`~sklearn.callback.ProgressBar`, follow the layers too. All see each epoch of
-    the network, or with "lbfgs" each evaluation of its loss, and may stop it there.
+    :class:`~sklearn.callback.ProgressBar`, also follow the layers. All are called after
+    each epoch of the network, or with "lbfgs" each evaluation of its loss, and may stop
+    it there.
 
     References
     ----------
@@ -507,7 +508,7 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`; minus infinity where the probability is 0.
+            In the order of `classes_`; minus infinity if the probability is 0.
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
@@ -529,23 +530,23 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
     transformer : EnergyNetTransformer, default=None
         Finds the architecture. None is
         ``EnergyNetTransformer("description_length", unit_cost=0.3)``: few units, whose
-        network learns soon, but some that are too expensive for their likelihood, since
-        they may still help to predict. With ``init="random"``, which uses the
-        architecture alone, also ``n_final_epochs=0, n_temperatures=1000``, to save
-        time.
+        network learns quickly, but also some that are not worth their cost in
+        likelihood, since they may still help to predict. With ``init="random"``, which
+        uses only the architecture, also ``n_final_epochs=0, n_temperatures=1000``, to
+        save time.
     mlp : MLPRegressor, default=None
         The network; `hidden_layer_sizes` is replaced. With None, networks are compared
         by their squared error in five-fold cross-validation: ridge regression (a
-        network without hidden layers), one with the layers that were found and, where
-        the first has fewer than 100 units, one with 100 there; each with several values
-        of `alpha`. The simplest whose loss is within half a standard error of the least
-        answers, of ridge regressions the best.
+        network without hidden layers), one with the layers found and, if the first has
+        fewer than 100 units, one with 100 there; each with several values of `alpha`.
+        The simplest whose loss is within half a standard error of the lowest is used;
+        among ridge regressions, the best.
     init : {"random", "generative"}, default="random"
         Initial weights: scikit-learn's, on standardized columns, or those of the
         transformer's layers, on its visible units. "generative" needs the activation
         "logistic".
     random_state : int, RandomState instance or None, default=None
-        Seed for both parts; None leaves their own `random_state`.
+        Seed for both parts; None keeps their own `random_state`.
 
     Attributes
     ----------
@@ -558,11 +559,11 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
         ``mlp_.hidden_layer_sizes`` is ``()``.
     candidates_ : History
         The networks that were compared, as dicts: ``hidden_layer_sizes``, ``alpha``,
-        ``loss`` and ``error``, the standard error of the difference to the least loss.
-        Empty for a given `mlp`. ``candidates_.to_frame()`` makes a DataFrame.
+        ``loss`` and ``error``, the standard error of the difference from the lowest
+        loss. Empty for a given `mlp`. ``candidates_.to_frame()`` returns a DataFrame.
     scaler_ : StandardScaler or None
         Scaler of the columns; None for a given `mlp` with ``init="generative"``.
-        Categories become -1 and +1 less their mean.
+        Categories become -1 and +1, minus their mean.
     target_scaler_ : StandardScaler or None
         Scaler of the targets; None for an `mlp` with ``loss="poisson"``, whose targets
         are counts.
@@ -578,17 +579,18 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
 
     Notes
     -----
-    The widths follow from how columns depend on one another, not from the target: hence
-    the comparison with a linear model and with a wider first layer. Widths that you
-    give, by ``EnergyNetTransformer(n_components=...)``, are not widened. If columns are
+    The widths depend on how columns depend on one another, not on the target: hence the
+    comparison with a linear model and with a wider first layer. Widths that you set
+    with ``EnergyNetTransformer(n_components=...)`` are not increased. If columns are
     independent, or samples too few, there are as many units as columns that vary. No
     layer is narrower than the output: the first is widened, others are left out.
-    At most 4000 distinct samples, spread over the targets, are compared on; the final
-    network learns from all of them.
+    Networks are compared on at most 4000 distinct samples, spread over the targets; the
+    final network learns from all samples.
 
     Callbacks that follow sub-estimators, such as
-    :class:`~sklearn.callback.ProgressBar`, follow the layers too. All see each epoch of
-    the network, or with "lbfgs" each evaluation of its loss, and may stop it there.
+    :class:`~sklearn.callback.ProgressBar`, also follow the layers. All are called after
+    each epoch of the network, or with "lbfgs" each evaluation of its loss, and may stop
+    it there.
 
     References
     ----------

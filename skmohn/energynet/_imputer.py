@@ -31,25 +31,26 @@ _TO_FEWER = "pass fewer incomplete rows at a time, or fit on fewer columns"
 
 
 class EnergyNetImputer(HTMLRepr, Versioned, TransformerMixin, BaseEstimator):
-    """Fill missing values in tables of numbers and categories by a learned density.
+    """Impute missing values in tables of numbers and categories with a learned density.
 
     An :class:`EnergyNetTransformer` learns the joint distribution of the columns, also
-    from rows with missing values. Unknown values are then filled from the distribution
-    given the known values of the row.
+    from rows with missing values. Missing values are then imputed from the distribution
+    given the known values of the row. Missing identifiers stay missing: text that
+    differs in nearly every row is left out.
 
-    Where all columns are numbers and more than rows, a Gaussian with few factors is
-    learned as well, and means are weighted means of both. The weight, and the number of
-    factors, are those of the least error on a tenth of the known values, which a second
-    fit of the transformer does not see either. Draws and modes are the transformer's.
+    If all columns are numbers and there are more columns than rows, a Gaussian with few
+    factors is learned as well, and means are weighted means of both. The weight and the
+    number of factors minimize the error on a held-out tenth of the known values, which
+    a second fit of the transformer does not use either. Draws and modes come from the
+    transformer.
 
     Parameters
     ----------
     transformer : EnergyNetTransformer, default=None
-        Learns the distribution, of which imputation needs one layer; None is
+        Learns the distribution; imputation needs only one layer. None means
         ``EnergyNetTransformer(max_layers=1, whiten=True)``.
     strategy : {"mean", "mode"}, default="mean"
-        Expected value or most probable one. Categories are the most probable ones with
-        either.
+        Expected or most probable value. Categories are always the most probable ones.
     sample_posterior : bool, default=False
         Whether to draw values from their distribution instead, for multiple imputation.
         With ``random_state=None`` draws differ from call to call.
@@ -57,16 +58,16 @@ class EnergyNetImputer(HTMLRepr, Versioned, TransformerMixin, BaseEstimator):
         Whether to append a column of 0 and 1 for each column with missing values in
         `fit`, 1 where the value was missing.
     random_state : int, RandomState instance or None, default=None
-        Seed for the transformer and for draws; None leaves the transformer's own.
+        Seed for the transformer and for draws; None keeps that of the transformer.
 
     Attributes
     ----------
     transformer_ : EnergyNetTransformer
         The fitted transformer.
     indicator_ : MissingIndicator or None
-        Finds the missing values to indicate.
+        Indicates the missing values.
     factor_weight_ : float
-        Weight of the Gaussian with factors in means, 0 where none was learned.
+        Weight of the Gaussian with factors in means, 0 if none was learned.
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -177,8 +178,8 @@ class EnergyNetImputer(HTMLRepr, Versioned, TransformerMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_features_out)
             The completed samples, of objects if some columns hold categories or times;
-            then the indicators. Data frames set by ``set_output`` keep the types of the
-            columns of X, if this is one of the same kind.
+            then the indicators. Data frames set by ``set_output`` keep the column types
+            of X, if X is a data frame of the same kind.
         """
         check_is_fitted(self)
         table = read_columns(self, X)
@@ -208,8 +209,8 @@ class EnergyNetImputer(HTMLRepr, Versioned, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of str
-            Those of the columns, then ``"missingindicator_"`` and the name of each
-            indicated one.
+            Column names, then ``"missingindicator_"`` and the name of each indicated
+            column.
         """
         check_is_fitted(self)
         names = input_names(self, input_features)

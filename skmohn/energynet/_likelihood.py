@@ -81,8 +81,8 @@ def dbn_log_likelihood(
         Log partition function of the top RBM.
     n_draws : int, default=300
         Draws of the hidden units per sample. More draws reduce the downward bias of the
-        logarithm. A single layer needs none, nor do layers of at most 12 units: all
-        their states are summed up.
+        logarithm. A single layer needs none, nor do layers of at most 12 units, whose
+        states are all summed.
     random_state : int, RandomState instance or None, default=None
         Pass an int for a reproducible estimate.
 
@@ -345,7 +345,7 @@ def description_length(
         Cost of the layers: half the logarithm of the number of samples for each
         parameter, or the Rademacher bound of EnergyNet.
     likelihood : {"total", "mean"}, default="total"
-        Log-likelihood that counts against the cost: that of all samples, or their mean.
+        Log-likelihood to set against the cost: that of all samples, or their mean.
     unit_cost : float, default=1.0
         Factor of the cost of the parameters.
     p : float, default=2.0
@@ -358,7 +358,7 @@ def description_length(
     Returns
     -------
     DescriptionLength
-        Compare models by its ``total``.
+        Its ``total`` compares models.
 
     Raises
     ------

@@ -70,45 +70,46 @@ class AnomaliesOfFit:
 
 
 class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator):
-    """Anomalies among rows of numbers and categories, also among those of `fit`.
+    """Anomaly detection in rows of numbers and categories, including those of `fit`.
 
     An :class:`EnergyNetTransformer` of few units learns the joint density of the
-    columns; two more fits leave out the rows that are the least likely by the one
-    before or farthest in the tails of single columns [1]_, the first of them all that
-    are either, so that anomalies are not learned. A row is an anomaly if its density is
-    low, or its mean distance to the nearest of the remaining rows large, as in [2]_.
-    Both become probabilities of values as extreme, by the bulk of the rows and an
-    exponential tail; the score is the mean of their logarithms, and no log density.
+    columns; two more fits leave out the rows that are the least likely under the
+    previous one or farthest in the tails of single columns [1]_ (the first leaves out
+    all that are either), so that anomalies are not learned. A row is an anomaly if its
+    density is low, or its mean distance to the nearest of the remaining rows is large,
+    as in [2]_. Both become probabilities of values as extreme, based on the bulk of the
+    rows and an exponential tail; the score is the mean of their logarithms, not a log
+    density.
 
     Parameters
     ----------
     transformer : EnergyNetTransformer, default=None
-        Learns the density; None is ``EnergyNetTransformer(n_components=8, l2=0.1,
+        Learns the density; None means ``EnergyNetTransformer(n_components=8, l2=0.1,
         whiten=True, density="layers", handle_unknown="missing")``.
     contamination : "auto" or float, default="auto"
-        Fraction of anomalies in the rows of `fit`, in (0, 0.5], which `predict` finds
-        there. "auto" sets the threshold by `false_alarm_rate` instead.
+        Fraction of the rows of `fit` that `predict` flags, in (0, 0.5]. "auto" sets the
+        threshold by `false_alarm_rate` instead.
     false_alarm_rate : float, default=0.01
         With ``contamination="auto"``, about the fraction of clean new rows that are
-        taken for anomalies; with fewer clean rows in `fit` than its reciprocal, one in
+        flagged as anomalies; with fewer clean rows in `fit` than its reciprocal, one in
         as many as there are. The threshold is the conformal quantile [3]_ of the scores
-        of `fit` without gross anomalies: others make false alarms rarer, and heavy
-        tails up to twice as frequent, or more in some tables.
+        of `fit` without gross anomalies: other anomalies make false alarms rarer, and
+        heavy tails up to twice as frequent, or more in some tables.
     trimmed_fraction : float, default=0.2
-        Fraction of the rows that refits leave out, at most 0.4. More anomalies than
-        these may be learned. 0 is for rows that are known to be clean.
+        Fraction of the rows that refits leave out, at most 0.4. If there are more
+        anomalies, they may be learned. Use 0 for rows that are known to be clean.
     n_neighbors : int, default=5
-        Number of nearest neighbors. Numbers are standardized, and two categories as far
-        apart as numbers on average.
+        Number of nearest neighbors. Numbers are standardized, and two categories are as
+        far apart as numbers on average.
     random_state : int, RandomState instance or None, default=None
-        Seed for the transformer; None leaves the transformer's own.
+        Seed for the transformer; None keeps that of the transformer.
 
     Attributes
     ----------
     transformer_ : EnergyNetTransformer
         The transformer fitted last.
     support_ : ndarray of shape (n_samples,), bool
-        Mask of the rows that it learned from.
+        Mask of the rows used in the last fit.
     offset_ : float
         Score below which a row is an anomaly.
     n_features_in_ : int
@@ -123,8 +124,8 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
 
     Notes
     -----
-    A row is scored the same in `fit` and later: a row at distance 0 does not count
-    among its neighbors, once. Unknown values count as expected ones.
+    A row gets the same score in `fit` and later: one row at distance 0 does not count
+    as a neighbor. Missing values count as their expectations.
 
     References
     ----------
@@ -191,7 +192,7 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
     @all_or_nothing
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: TableLike, y: object | None = None) -> Self:
-        """Learn what ordinary rows are, from rows that may have anomalies among them.
+        """Learn the density of ordinary rows from rows that may include anomalies.
 
         Parameters
         ----------
@@ -228,14 +229,14 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
         Returns
         -------
         ndarray of shape (n_samples,)
-            Mean of two logarithms of tail probabilities: of a density as low, and of
-            neighbors as far. At most 0. A sample's score does not depend on the others.
+            Mean of two log tail probabilities: of a density as low, and of neighbors as
+            distant. At most 0. The score of a sample does not depend on the others.
         """
         table, unseen, _ = self._read(X)
         return self._survival(*self._measure(table, unseen))
 
     def decision_function(self, X: TableLike) -> NDArray[np.float64]:
-        """Score rows from the threshold on.
+        """Score rows relative to the threshold.
 
         Parameters
         ----------
@@ -275,10 +276,10 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            In nats: how much lower the log density of the value is, given the others of
-            its row, than the median of rows that were learned from. 0 for unknown
-            values. Of values that contradict each other each is unlikely given the
-            others. Distances to neighbors are not explained.
+            In nats: how much lower the log density of the value is, given the others in
+            its row, than its median over the training rows. 0 for missing values. If
+            values contradict each other, each is unlikely given the others. Distances
+            to neighbors are not explained.
         """
         with say_when_long(
             f"{type(self).__name__}.explain", "pass fewer rows at a time"
@@ -297,15 +298,15 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, such as those that `predict` finds.
+            Samples, such as those flagged by `predict`.
         max_reasons : int, default=3
-            Maximum number of columns for each.
+            Maximum number of columns for each row.
 
         Returns
         -------
         DataFrame
-            ``row``, from 0 on; ``column``, by name; ``value``; and ``nats``, of
-            :meth:`explain`, where positive, the largest of each row first.
+            ``row``, from 0; ``column``, by name; ``value``; and ``nats`` from
+            :meth:`explain`, if positive, the largest of each row first.
 
         Raises
         ------

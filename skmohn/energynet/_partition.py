@@ -66,8 +66,8 @@ class LogPartition:
     standard_error : float, default=0.0
         Standard error of the value, in nats, from the spread of the chains; 0 if exact.
     effective_sample_size : float, default=inf
-        Number of independent chains worth as much; do not trust the estimate below
-        about 10. Infinite if exact.
+        Equivalent number of independent chains; below about 10, do not trust the
+        estimate. Infinite if exact.
 
     Examples
     --------
@@ -370,7 +370,7 @@ def log_partition(
     Returns
     -------
     LogPartition
-        Exact for about 16 units or fewer on the smaller side, else estimated.
+        Exact for about 16 units or fewer on the smaller side, otherwise estimated.
 
     Raises
     ------

@@ -59,8 +59,8 @@ class RBM:
     visible_bias : array-like of shape (n_visible,)
         Biases c.
     groups : Groups or array-like of int of shape (n_columns,), default=None
-        The visible units of each column, and the states that they can be in together;
-        numbers of units stand for ordered columns. None for one unit per column.
+        The visible units of each column, and their possible joint states; numbers of
+        units mean ordered columns. None for one unit per column.
 
     Raises
     ------

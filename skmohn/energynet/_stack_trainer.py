@@ -87,11 +87,11 @@ class InfiniteRBMOptions(Control):
     n_gibbs : int, default=1
         Steps k of contrastive divergence while a layer grows.
     persistent : bool, default=False
-        Whether the chains of contrastive divergence go on from step to step instead of
-        starting at the data.
+        Whether the chains of contrastive divergence continue from step to step instead
+        of starting at the data.
     likelihood : {"total", "mean"}, default="total"
-        Log-likelihood that counts against the Rademacher bound in the description
-        length (Eq 7 of [1]_, which leaves it open): that of all samples, or their mean.
+        Log-likelihood to set against the Rademacher bound in the description length (Eq
+        7 of [1]_, which leaves it open): that of all samples, or their mean.
 
     See Also
     --------

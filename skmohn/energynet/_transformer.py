@@ -91,24 +91,24 @@ class EnergyNetTransformer(
     """Layers of hidden units whose number is learned from the data, without labels.
 
     Each layer is a restricted Boltzmann machine, trained by centered persistent
-    contrastive divergence. It is as wide as makes samples that did not train it most
-    likely, and layers are added while that shortens the description of the data.
-    Features are the probabilities of the hidden units.
+    contrastive divergence. Its width maximizes the likelihood of held-out samples, and
+    layers are added while that shortens the description of the data. Features are the
+    probabilities of the hidden units.
 
     Parameters
     ----------
     growth : {"held_out", "description_length", "infinite_rbm", None}, \
             default="held_out"
-        How to find the widths of the layers that `n_components` does not give.
+        How to find the widths of layers that are not set by `n_components`.
 
         - ``"held_out"``: train layers of up to 64 units, and of 128, 256 and so on
-          while a doubling makes a fifth of the samples, which do not train, likelier by
-          about a quarter of a nat; take the mean of the widths, by how near each is to
-          the best, and train on all samples; no more units than there are distinct
-          samples, nor than the layer below has. The default, because it gives the
-          better density and the better features.
+          while a doubling raises the log-likelihood of a held-out fifth of the samples
+          by about a quarter of a nat; average the widths, weighted by how near each is
+          to the best, and train on all samples; at most as many units as there are
+          distinct samples, or units in the layer below. The default, because it gives
+          the better density and the better features.
         - ``"description_length"``: add units while most of them raise the
-          log-likelihood by more than they cost, half the log of the number of samples
+          log-likelihood by more than their cost, half the log of the number of samples
           per parameter, and drop those that do not. The fewest units that describe the
           data; the width depends little on learning rate and batch size.
         - ``"infinite_rbm"``: EnergyNet [1]_. An infinite RBM [2]_ trained by
@@ -119,14 +119,14 @@ class EnergyNetTransformer(
         - None: do not grow; `n_components` is required.
     n_components : int or array-like of int, default=None
         Fixed width of the layer, or of each layer from the bottom up; None to grow.
-        A few hundred are good features if you do not want to wait for growth.
+        A few hundred units give good features if you do not want to wait for growth.
     max_layers : int, default=10
         Maximum number of layers that grow (T in [1]_). The first one always stays; a
-        further one stays if it shortens the description, else growth ends.
+        further one stays if it shortens the description, otherwise growth ends.
     unit_cost : float, default=1.0
         Factor of the cost of a unit, which further layers must be worth and, with
-        ``growth="description_length"``, the units of each; lower is deeper and wider. 1
-        is the cost in a two-part code.
+        ``growth="description_length"``, the units of each layer; lower costs give
+        deeper and wider networks. 1 is the cost in a two-part code.
     coding : {"auto", "thermometer", "minmax", "probability"}, default="auto"
         How columns become visible units, which are bits or probabilities.
 
@@ -135,46 +135,47 @@ class EnergyNetTransformer(
           reaches it.
         - ``"minmax"``: scale the range seen in `fit` to [0, 1].
         - ``"probability"``: numbers in [0, 1] as they are; others are refused.
-        - ``"auto"``: as they are for bits and for columns within [0, 1] of whose values
-          at least a third are 0 or 1, such as gray levels of drawings; thermometers for
-          all else.
+        - ``"auto"``: as they are for bits and for columns within [0, 1] in which at
+          least a third of the values are 0 or 1, such as gray levels of drawings;
+          thermometers for all others.
 
         All but "probability" clip later values to the range.
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
         Columns that hold categories: a mask, indices or names. "from_dtype" takes text
-        and categorical dtypes, but leaves out text that differs in ten rows and 95% of
-        them or more, as ids do: :meth:`impute` keeps it, :meth:`sample` has NaN there.
-        A column of categories is one visible variable, whatever `coding` is.
+        and categorical dtypes, but leaves out text that differs in at least ten rows
+        and 95% of them, as IDs do: :meth:`impute` keeps it, :meth:`sample` returns NaN
+        there. A categorical column is one visible variable, whatever `coding` is.
     handle_unknown : {"error", "missing"}, default="error"
         Whether to reject a category not seen in `fit` or treat it as missing; in
-        :meth:`score_samples` it is then less likely than all that were.
+        :meth:`score_samples` it is then less likely than all categories seen.
     n_bins : int, default=8
-        Maximum number of levels of a thermometer. Compare values by :meth:`score`,
+        Maximum number of levels of a thermometer. Compare values with :meth:`score`,
         which is a density in the units of X.
     whiten : bool, default=False
-        Whether numbers are made uncorrelated before they are cut into levels, each
-        first given the power that makes it most nearly normal [3]_. For columns that
-        vary together it is the far better density, so set it for :meth:`score_samples`,
-        :meth:`sample` and :meth:`impute`; features for other learners are usually
-        worse. Columns of at most `n_bins` values, which are no more than half as many
-        as samples, stay as they are, and those that most samples have the same value
-        of.
+        Whether to transform numbers to uncorrelated ones before they are binned into
+        levels; each is first power-transformed to be as nearly normal as possible [3]_.
+        For correlated columns this gives a far better density, so set it for
+        :meth:`score_samples`, :meth:`sample` and :meth:`impute`; features for other
+        learners are usually worse. Columns with at most `n_bins` distinct values, no
+        more than half the number of samples, stay as they are, and so do those in which
+        most samples have the same value.
     density : {"auto", "layers"}, default="auto"
-        Density of :meth:`score_samples`. Other methods are those of the layers.
+        Density of :meth:`score_samples`. Other methods use the layers.
 
         - ``"auto"``: with ``growth="held_out"`` and no `n_components`, a mixture of the
           layers, of a hidden Chow-Liu tree [4]_ and of a mixture of Chow-Liu trees
-          [5]_, whose weights are those that make the fifth of the samples likeliest
-          that none trained on. One that is clearly the best has all the weight. After
-          a further `partial_fit` it is that of the layers, which alone go on learning.
-        - ``"layers"``: the layers alone. Set after `fit`, it leaves the trees aside.
+          [5]_, whose weights maximize the likelihood of the fifth of the samples that
+          none was trained on. A clearly best one gets all the weight. After a further
+          `partial_fit`, only the layers are used, since the others do not learn
+          further.
+        - ``"layers"``: only the layers. If set after `fit`, the trees are ignored.
     layer : int or "all", default=-1
         Layer that :meth:`transform` returns: 0 is the lowest, -1 the highest, "all"
-        puts all side by side.
+        concatenates all.
     standardize : bool, default=True
         Whether :meth:`transform` scales its output to mean 0 and variance 1 on the
-        training data. Linear models need it: many probabilities hardly vary.
+        training data. Linear models need this, since many probabilities hardly vary.
     passthrough : bool, default=False
         Whether :meth:`transform` appends the columns of X, with an indicator for each
         category. It helps classifiers on small tables, where few units grow, and hurts
@@ -185,10 +186,10 @@ class EnergyNetTransformer(
         to 100 columns. With ``growth="infinite_rbm"``, 0 follows the paper exactly but
         models the data badly.
     learning_rate : float or "auto", default="auto"
-        Learning rate, which falls linearly to 0 at a settled width. "auto" is 0.2, or a
-        constant 0.01 while ``growth="infinite_rbm"`` grows. Beyond 100 columns it is
-        divided by the cube root of their number in hundreds, as far as `n_final_epochs`
-        leaves time.
+        Learning rate, which falls linearly to 0 once the width is settled. "auto" is
+        0.2, or a constant 0.01 while ``growth="infinite_rbm"`` grows. Beyond 100
+        columns it is divided by the cube root of their number in hundreds, as far as
+        `n_final_epochs` leaves time.
     batch_size : int or "auto", default="auto"
         Samples per step; "auto" is 50, or 10 while ``growth="infinite_rbm"`` grows.
         Beyond 100 columns it is multiplied by the square of the same cube root.
@@ -196,9 +197,9 @@ class EnergyNetTransformer(
         Penalty on half the squared weights, in nats per sample. "auto" stands for a
         normal prior: with standard deviation 1, one over the number of samples; or with
         2, a quarter of that, for layers that grow by ``"description_length"`` or
-        ``"infinite_rbm"``, whose units have a price as well. In a layer with more than
-        one unit for five samples it rises with the number of units, up to fourfold, so
-        that they do not overfit.
+        ``"infinite_rbm"``, whose units also have a cost. In a layer with more than one
+        unit per five samples it rises with the number of units, up to fourfold, to
+        prevent overfitting.
     infinite_rbm_options : InfiniteRBMOptions, default=None
         Options of ``growth="infinite_rbm"``; None for the defaults.
     max_units : int, default=2000
@@ -207,12 +208,12 @@ class EnergyNetTransformer(
         Maximum number of training steps before the width of a layer is settled.
     n_temperatures : int, default=10000
         Largest number of intermediate distributions in annealed importance sampling,
-        which estimates partition functions. Fewer are used where two estimates agree
-        and the standard error is at most 0.05 nats; four times as many where they are
-        not enough. Too few overestimate the likelihood, by nats with hundreds of units.
+        which estimates partition functions. Fewer are used if two estimates agree and
+        the standard error is at most 0.05 nats; four times as many if they are not
+        enough. Too few overestimate the likelihood, by nats with hundreds of units.
     n_draws : int, default=300
         Draws of the hidden units per sample for the likelihood of several layers. Not
-        needed where the first layer has at most 12 units: their states are summed.
+        needed if the first layer has at most 12 units: their states are summed.
     monitor : int, default=None
         Number of epochs between log-likelihoods in `history_`, for
         :class:`~skmohn.inspection.LikelihoodDisplay`; None for none. They use at most
@@ -235,10 +236,10 @@ class EnergyNetTransformer(
     visible_bias_ : list of ndarrays of shape (n_inputs,), float32
         Biases of their inputs.
     log_likelihood_ : list of float
-        Mean log-likelihood of what is known of the training samples (at most 2000 of
+        Mean log-likelihood of the known values of the training samples (at most 2000 of
         them) under the stack up to each layer, in nats; with `whiten`, missing numbers
-        count as the values drawn for them. Only after a fit that grew to its end, as
-        the next two.
+        count as the values drawn for them. Like the next two, only after a fit that
+        grew to its end.
     complexity_ : list of float
         Cost of the stack up to each layer, in nats.
     description_length_ : list of float
@@ -262,7 +263,7 @@ class EnergyNetTransformer(
         ``steps`` and, at decisions, ``price`` and ``paying`` (units worth it) or, with
         ``growth="held_out"``, ``held_out_log_likelihood``; with
         `monitor` also ``epoch``, ``log_likelihood`` and ``validation_log_likelihood``.
-        ``history_.to_frame()`` makes a DataFrame.
+        ``history_.to_frame()`` returns a DataFrame.
     n_iter_ : int
         Length of the history, plus the later calls of `partial_fit`.
     n_samples_seen_ : int
@@ -437,19 +438,20 @@ class EnergyNetTransformer(
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             At least 2 samples. Sparse input is converted to dense. NaN means missing:
-            training then draws the value anew in each step, given the others. So do
-            the few values far off all others of a numeric column (at each end up to one
-            in 50 samples, or one in ten where they are off by a hundred ranges of the
-            others, which warns; at most five), but for ``coding="minmax"``.
+            training then redraws the value in each step, given the others. The few
+            values far from all others in a numeric column (at each end up to one in 50
+            samples, or one in ten, with a warning, if they are off by a hundred ranges
+            of the others; at most five) count as missing, too, except with
+            ``coding="minmax"``.
         y : None
             Not used.
         X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \
                 default=None
             Validation samples whose log-likelihood is recorded; needs `monitor`.
         sample_weight : array-like of shape (n_samples,), default=None
-            Integers count repeated samples, to the bit. Other weights are scaled to a
-            mean of 1; each sample is repeated as often as its weight, rounded up or
-            down.
+            Integers count repeated samples, with identical results. Other weights are
+            scaled to a mean of 1; each sample is repeated as often as its weight,
+            rounded up or down.
 
         Returns
         -------
@@ -465,7 +467,7 @@ class EnergyNetTransformer(
         Warns
         -----
         ConvergenceWarning
-            If a layer was still growing at `max_units` or `max_steps`, or where wider
+            If a layer was still growing at `max_units` or `max_steps`, or when wider
             ones would have taken many minutes.
         """
         go_on, given = self.warm_start and hasattr(self, "weights_"), X
@@ -492,7 +494,7 @@ class EnergyNetTransformer(
     ) -> Self:
         """Train each layer for one epoch on these samples, keeping its width.
 
-        The first call finds the layers as `fit` does; layers of given width start from
+        The first call finds the layers as `fit` does; layers of fixed width start from
         random weights.
 
         Parameters
@@ -538,13 +540,14 @@ class EnergyNetTransformer(
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples. NaN means missing: the first layer's probabilities are then means
-            over the values it could have.
+            over the possible values.
 
         Returns
         -------
         ndarray of shape (n_samples, n_features_out)
-            By `layer`, `standardize` and `passthrough`. Higher layers are computed
-            from the probabilities of the layer below; appended columns are imputed.
+            As set by `layer`, `standardize` and `passthrough`. Higher layers are
+            computed from the probabilities of the layer below; appended columns are
+            imputed.
         """
         require_fitted(self, "weights_")
         table = self._read_table(X, keep_dtype=True)
@@ -561,7 +564,7 @@ class EnergyNetTransformer(
         n_draws: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> Any:
-        """Replace NaN by what is expected, or drawn, given the known values.
+        """Replace NaN with expected, or drawn, values given the known ones.
 
         Parameters
         ----------
@@ -569,7 +572,7 @@ class EnergyNetTransformer(
             Samples with NaN for missing values.
         strategy : {"mean", "mode"}, default="mean"
             Expected value, which for bits is the probability of a 1, or most probable
-            one. Categories are the most probable ones with either.
+            value. Categories are always the most probable ones.
         n_draws : int, default=None
             Number of completed tables to draw instead, for multiple imputation.
         random_state : int, RandomState instance or None, default=None
@@ -578,14 +581,14 @@ class EnergyNetTransformer(
         Returns
         -------
         ndarray of shape (n_samples, n_features) or list of ndarray
-            The completed samples, in the container set by ``set_output``; a list of
-            `n_draws` of them. What is unknown follows the first layer. Means, and the
-            probabilities of draws, are exact if the hidden units, or the missing
-            values, have at most 4096 states, else those of chains, and of weighted
-            draws, at least 100, of whitened columns; draws of numbers are within their
-            level. No number leaves the range that was seen
-            in `fit`. Columns of booleans or integers are filled with such, and data
-            frames keep the types of their columns.
+            The completed samples, in the container set by ``set_output``; with
+            `n_draws`, a list of them. Missing values follow the distribution of the
+            first layer. Means, and the probabilities of draws, are exact if the hidden
+            units, or the missing values, have at most 4096 states; otherwise they come
+            from chains or, for whitened columns, from at least 100 weighted draws;
+            draws of numbers are within their level. No number leaves the range seen in
+            `fit`. Missing booleans and integers are filled with booleans and integers,
+            and data frames keep the types of their columns.
         """
         check_is_fitted(self)
         table = self._read_table(X)
@@ -609,7 +612,7 @@ class EnergyNetTransformer(
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            Computed downwards, each layer's probabilities from those above.
+            Computed downward, each layer's probabilities from those above.
         """
         check_is_fitted(self)
         X = check_array(to_numpy(X), dtype=np.float64, input_name="X")
@@ -639,8 +642,8 @@ class EnergyNetTransformer(
         Returns
         -------
         ndarray of str
-            ``"layer0_unit0"`` and so on; appended columns keep their names, to which
-            those of categories are added.
+            ``"layer0_unit0"`` and so on; appended columns keep their names, extended by
+            those of categories.
         """
         check_is_fitted(self)
         names = input_names(self, input_features)
@@ -669,9 +672,9 @@ class EnergyNetTransformer(
         n_samples : int, default=1
             Number of samples, each from its own chain.
         n_steps : int, default=1000
-            Gibbs steps in the highest layer, starting from random bits. There are none
-            if its hidden or visible units are so few, about 16, that its log partition
-            function is exact: their states are drawn by their probabilities.
+            Gibbs steps in the highest layer, starting from random bits. None are needed
+            if it has so few hidden or visible units, about 16, that its log partition
+            function is exact: their states are drawn directly.
         random_state : int, RandomState instance or None, default=None
             Pass an int for reproducible samples.
 
@@ -679,8 +682,9 @@ class EnergyNetTransformer(
         -------
         ndarray of shape (n_samples, n_features)
             In the units of X: bits for columns within [0, 1]; for thermometers numbers
-            within levels, or the value that most samples of a level had, as often.
-            Booleans if all columns are; beside numbers they are 0.0 and 1.0.
+            within levels, or the value that most samples of a level had, with the same
+            frequency. Booleans if all columns are; in a table with numbers they are 0.0
+            and 1.0.
         """
         check_is_fitted(self)
         check_scalar(n_samples, "n_samples", Integral, min_val=1)
@@ -729,10 +733,10 @@ class EnergyNetTransformer(
             levels, with exponential tails. For other columns, the probability of bits,
             averaged over bits drawn with the given probabilities; values outside [0, 1]
             or the range of "minmax" lose one nat per range of distance. Constant
-            columns count nothing. A category that was not seen in `fit`, with
-            ``handle_unknown="missing"``, has the probability of one that was seen half
-            a time, and at most half that of any known one in its place. A sample's
-            result does not depend on the others.
+            columns do not count. A category not seen in `fit`, with
+            ``handle_unknown="missing"``, has the probability of one seen half a time,
+            and at most half that of any known one in its place. The result of a sample
+            does not depend on the others.
 
         Raises
         ------
@@ -765,16 +769,16 @@ class EnergyNetTransformer(
         y : None
             Not used.
         return_std : bool, default=False
-            Whether to return the standard error of the log partition function as well.
+            Whether to also return the standard error of the log partition function.
 
         Returns
         -------
         float
             Mean of :meth:`score_samples`, in nats per sample.
         float
-            With `return_std`, the standard error that annealed importance sampling
-            gives all samples in common, 0 where no partition function is estimated. The
-            real error may be twice as large where few chains are effective;
+            With `return_std`, the standard error from annealed importance sampling that
+            all samples share, 0 if no partition function is estimated. The real error
+            may be twice as large if few chains are effective;
             ``log_partition_[-1].effective_sample_size`` is their number.
         """
         mean = float(self.score_samples(X).mean())
@@ -806,9 +810,9 @@ class EnergyNetTransformer(
     def log_partition_(self) -> list[LogPartition]:
         """Log partition function of each layer, a list of LogPartition.
 
-        Those that `fit` did not need are computed here: by annealed importance sampling
-        with at most `n_temperatures`, four times as many if the effective sample size
-        is below 10, and with a warning if it still is.
+        Those that `fit` did not need are computed on access, by annealed importance
+        sampling with at most `n_temperatures`, or four times as many if the effective
+        sample size is below 10; a warning is issued if it still is.
         """
         check_is_fitted(self)
         return [self._log_partition_of(k) for k in range(len(self.weights_))]
