@@ -43,8 +43,8 @@ def make_mk_trap(
     """Generate a sum of m deceptive traps of k bits each.
 
     A trap with u of its k bits set is worth k if ``u == k``, else ``k - 1 - u``: every
-    cleared bit pays, unless all are set. Each trap needs all ``2**k`` weights over its
-    bits.
+    cleared bit is a gain, unless all are set. Each trap needs all ``2**k`` weights over
+    its bits.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def make_mk_trap(
         DESCR : str
             Description of the problem.
     (X, y) : tuple if ``return_X_y=True``
-        Inputs and targets alone.
+        Only inputs and targets.
 
     Raises
     ------
@@ -172,7 +172,8 @@ def make_bmda_quadratic(
     n_samples : int, default=1000
         Number of samples, uniform over all inputs.
     shuffle : bool, default=True
-        Whether to pair features at random; otherwise each even one with the next.
+        Whether to pair features at random; otherwise each even feature is paired with
+        the next.
     noise : float, default=0.0
         Standard deviation of the Gaussian noise on `y`, in units of `y`.
     snr : float, default=None
@@ -193,7 +194,7 @@ def make_bmda_quadratic(
         ``n_features / 2`` at all ones, `direction` is "maximize" and `blocks`, of
         shape (n_features / 2, 2), holds the pairs.
     (X, y) : tuple if ``return_X_y=True``
-        Inputs and targets alone.
+        Only inputs and targets.
 
     Raises
     ------

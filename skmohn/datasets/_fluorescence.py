@@ -17,9 +17,9 @@ from skmohn._core._sklearn import validate_params
 def load_fluorescence(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     """Load the brightness of the variants of a fluorescent protein.
 
-    Thirteen sites of the protein have the amino acid of either of two natural variants,
-    one blue and one red, and all 2 ** 13 combinations were made and measured [1]_. A
-    Walsh model of pairs explains 87 % of the variance, one of triples 94 %.
+    Each of thirteen sites of the protein has the amino acid of one of two natural
+    variants, one blue and one red, and all 2 ** 13 combinations were made and measured
+    [1]_. A Walsh model of pairs explains 87 % of the variance, one of triples 94 %.
 
     Parameters
     ----------
@@ -31,10 +31,10 @@ def load_fluorescence(*, return_X_y: bool = False, as_frame: bool = False) -> An
     Returns
     -------
     Bunch or tuple (X, y)
-        With ``X`` of shape (8192, 13), 0 and 1 for the amino acid of either natural
-        variant; ``y`` of shape (8192,), the brightness in the unit of the article;
-        ``feature_names``, "site 1" to "site 13"; and, with ``as_frame``, ``frame``,
-        which has ``X`` and ``y`` side by side.
+        With ``X`` of shape (8192, 13), 0 or 1 for the amino acid of one or the other
+        natural variant; ``y`` of shape (8192,), the brightness in the unit of the
+        article; ``feature_names``, "site 1" to "site 13"; and, with ``as_frame``,
+        ``frame``, which has ``X`` and ``y`` side by side.
 
     Raises
     ------
@@ -43,9 +43,9 @@ def load_fluorescence(*, return_X_y: bool = False, as_frame: bool = False) -> An
 
     Notes
     -----
-    The data are the article's, with license CC BY 4.0
-    (https://creativecommons.org/licenses/by/4.0/). Brightness is the combined one of
-    the first trial, rounded to single precision.
+    The data come from the article, under license CC BY 4.0
+    (https://creativecommons.org/licenses/by/4.0/). Brightness is the combined
+    brightness of the first trial, rounded to single precision.
 
     References
     ----------

@@ -68,17 +68,19 @@ def make_gwas(
     n_pairs : int, default=5
         Number of pairs that interact.
     n_main_effects : int, default=5
-        Number of variants with an effect of their own, beside those of pairs.
+        Number of variants with a main effect, in addition to those in pairs.
     n_pairs_with_main_effects : int, default=0
-        Of how many pairs both members also have an effect of their own.
+        Number of pairs both of whose members also have a main effect.
     pair_variance, main_effect_variance : float, default=0.05
-        Fraction of the trait's variance that each pair and each single effect explains.
+        Fraction of the variance of the trait that each pair and each main effect
+        explains.
     block_size : int, default=20
         Number of variants in a block; blocks are independent.
     correlation : float, default=0.9
-        Correlation of what lies beneath neighboring variants of a block, see Notes.
+        Correlation of the latent variables of neighboring variants in a block; see
+        Notes.
     min_maf : float, default=0.1
-        Least frequency of the rarer allele; the highest is 0.5.
+        Minimum frequency of the rarer allele; the maximum is 0.5.
     missing : float, default=0.01
         Fraction of genotypes that are unknown.
     case_control : bool, default=False
@@ -108,21 +110,21 @@ def make_gwas(
         DESCR : str
             Description of the problem.
     (X, y) : tuple if ``return_X_y=True``
-        Genotypes and targets alone.
+        Only genotypes and targets.
 
     Raises
     ------
     ValueError
         If a parameter is out of range, the variances add up to 1 or more, or there are
-        too few blocks: each effect has a block of its own.
+        too few blocks: each effect has a separate block.
 
     Notes
     -----
     Each individual has two chromosomes. On each, normal numbers follow an
-    autoregressive process along the variants of a block, and an allele is there where
+    autoregressive process along the variants of a block, and an allele is present if
     the number is below the quantile of its frequency. Frequencies are uniform over
-    blocks, and within a block they are up to a tenth apart. A pair is the product of
-    both counts less their expectations, so that it is uncorrelated with all single
+    blocks, and within a block they differ by up to a tenth. A pair is the product of
+    both counts minus their expectations, so that it is uncorrelated with all single
     variants.
 
     Examples

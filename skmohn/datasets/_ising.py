@@ -105,7 +105,7 @@ def make_ising(
         DESCR : str
             Description of the problem.
     (X, y) : tuple if ``return_X_y=True``
-        Inputs and targets alone.
+        Only inputs and targets.
 
     Raises
     ------

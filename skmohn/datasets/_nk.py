@@ -88,7 +88,7 @@ def make_nk(
         tables : ndarray of shape (n_features, 2**(k + 1))
             The contributions; bit j of the column is the value of ``blocks[:, j]``.
     (X, y) : tuple if ``return_X_y=True``
-        Inputs and targets alone.
+        Only inputs and targets.
 
     Raises
     ------

@@ -74,12 +74,12 @@ class InvertedPendulum:
         Weight of the squared position, in 1/m^2.
     max_angle : float, default=1.6
         Angle beyond which the pendulum has fallen, in rad. With `numpy.inf` here and in
-        `max_position`, simulations go on to the end, whatever happens; the error is
+        `max_position`, simulations run to the end, whatever happens; the error is
         infinite if numbers overflow.
     max_position : float, default=20.0
         Position beyond which it counts as fallen, in m.
     fall_cost : float, default=6.5
-        Error at each moment after a fall, about that of the moment of the fall.
+        Error at each time after a fall, about that at the fall.
 
     Attributes
     ----------

@@ -243,8 +243,8 @@ def make_sparse_walsh(
     max_order : int, default=3
         Largest order, at most `n_features`. Ignored if `n_terms` is a dict.
     heredity : {"strong", "weak"} or None, default="strong"
-        Which terms of one order less a term of order 2 or more requires: all that it
-        contains, at least one, or none.
+        Which terms of the next lower order a term of order 2 or more requires: all that
+        it contains, at least one, or none.
     weight_distribution : {"gaussian", "pm1", "uniform"}, default="gaussian"
         Distribution of the weights: standard normal, -1 and +1 with equal
         probability, or uniform between -1 and 1. Only "pm1" avoids weights too small to
@@ -296,7 +296,7 @@ def make_sparse_walsh(
         DESCR : str
             Description of the problem.
     (X, y) : tuple if ``return_X_y=True``
-        Inputs and targets alone.
+        Only inputs and targets.
 
     Raises
     ------
@@ -307,10 +307,11 @@ def make_sparse_walsh(
 
     Notes
     -----
-    A plain number of terms is spent on towers: with strong heredity, a random set of
+    An integer number of terms is spent on towers: with strong heredity, a random set of
     `max_order` features and all its subsets; with weak heredity, the prefixes of a
     random sequence of `max_order` features; without heredity, one random set of random
-    order. Terms left over because towers overlap go to the lowest order with room.
+    order. Terms left over because towers overlap go to the lowest order that is not
+    full.
 
     Examples
     --------

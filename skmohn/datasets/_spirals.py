@@ -26,10 +26,10 @@ def make_two_spirals(
     random_state: int | np.random.RandomState | None = None,
     return_X_y: bool = False,
 ) -> Any:
-    """Make the two spirals of Lang and Witbrock.
+    """Generate the two spirals of Lang and Witbrock.
 
     Two arms wind around each other three times. Only the arm separates the classes,
-    which a network with one hidden layer hardly learns.
+    which a network with one hidden layer can hardly learn.
 
     Parameters
     ----------

@@ -45,20 +45,19 @@ _PALER: Final = 0.4
 
 
 class OptimizationHistoryDisplay(Display):
-    """Values of a black box by evaluation, and the sources that asked for them.
+    """Values of a black box by evaluation, and the sources that proposed them.
 
-    Dots are evaluations, in the colors of the sources that asked for them; the line is
-    the best value so far. Below are the shares that the sources had of the evaluations.
+    Dots are evaluations, in the colors of the sources that proposed them; the line is
+    the best value so far. Below are the fractions of evaluations from each source.
 
     Create it with :meth:`from_result`. All parameters are stored as attributes.
 
     Parameters
     ----------
     value, best : array-like of shape (n_evaluations,)
-        The value of each evaluation, and the best one until then; NaN where there is
-        none.
+        The value of each evaluation, and the best one so far; NaN if there is none.
     source : sequence of str
-        The source that asked for each.
+        The source that proposed each.
 
     Attributes
     ----------
@@ -71,7 +70,7 @@ class OptimizationHistoryDisplay(Display):
     dots_ : dict of str to matplotlib Line2D
         Evaluations of each source.
     shares_ax_ : matplotlib Axes
-        Axes of the shares.
+        Axes of the fractions.
     bars_ : dict of str to matplotlib BarContainer
         Fractions of each source.
 
@@ -104,7 +103,7 @@ class OptimizationHistoryDisplay(Display):
 
     @classmethod
     def from_result(cls, result: Any, *, ax: Any = None, **line_kw: Any) -> Self:
-        """Draw how a search went.
+        """Draw the course of a search.
 
         Parameters
         ----------
@@ -186,11 +185,11 @@ class OptimizationHistoryDisplay(Display):
 
 
 class ImportancesDisplay(Display):
-    """Which variables matter, alone and together with others.
+    """Which variables matter, alone and in interactions.
 
     The length of a bar is the total Sobol index of a variable: the fraction of the
-    variance that it has a part in. The dark part is its first-order index: what it
-    explains alone. The rest is interactions.
+    variance to which it contributes. The dark part is its first-order index: the
+    fraction that it explains alone. The rest is interactions.
 
     Create it with :meth:`from_estimator` or :meth:`from_result`. All parameters are
     stored as attributes.
@@ -202,7 +201,7 @@ class ImportancesDisplay(Display):
     first_order, total : array-like of shape (n_variables,)
         Their Sobol indices.
     n_variables : int, default=15
-        How many to draw: those with the largest total indices.
+        Number of variables to draw: those with the largest total indices.
 
     Attributes
     ----------
@@ -249,14 +248,14 @@ class ImportancesDisplay(Display):
     def from_estimator(
         cls, estimator: MOHNRegressor, *, n_variables: int = 15, ax: Any = None
     ) -> Self:
-        """Draw the importances of the columns of a model, as `sobol_indices` has them.
+        """Draw the importances of the columns of a model, from `sobol_indices`.
 
         Parameters
         ----------
         estimator : MOHNRegressor
             Fitted model.
         n_variables : int, default=15
-            How many columns to draw.
+            Number of columns to draw.
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
 
@@ -274,9 +273,9 @@ class ImportancesDisplay(Display):
 
     @classmethod
     def from_result(cls, result: Any, *, n_variables: int = 15, ax: Any = None) -> Self:
-        """Draw the importances of a black box's variables, according to its model.
+        """Draw the importances of the variables of a black box, according to its model.
 
-        Variables vary evenly over the space, wherever it has been evaluated.
+        Variables vary uniformly over the space, wherever it has been evaluated.
 
         Parameters
         ----------
@@ -284,7 +283,7 @@ class ImportancesDisplay(Display):
             What :func:`~skmohn.optimize.minimize_black_box` returns, or an optimizer
             that has been told values.
         n_variables : int, default=15
-            How many variables to draw.
+            Number of variables to draw.
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
 
@@ -375,7 +374,7 @@ class ParallelCoordinatesDisplay(Display):
     texts_ : list of matplotlib Text
         The values of the variables.
     colorbar_ : matplotlib Colorbar
-        What colors mean.
+        Color scale of the values.
 
     See Also
     --------
@@ -418,8 +417,8 @@ class ParallelCoordinatesDisplay(Display):
     ) -> Self:
         """Draw the best points of a search.
 
-        Points with a better value than that of the result are left out: they violate
-        constraints, or owe it to noise.
+        Points with a better value than the result are left out: they violate
+        constraints, or are better only by noise.
 
         Parameters
         ----------
@@ -427,9 +426,9 @@ class ParallelCoordinatesDisplay(Display):
             What :func:`~skmohn.optimize.minimize_black_box` returns, or an optimizer
             that has been told values.
         n_points : int, default=20
-            How many points.
+            Number of points.
         n_variables : int, default=12
-            How many variables: those that matter most according to the model.
+            Number of variables: those that matter most according to the model.
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
         **line_kw : dict

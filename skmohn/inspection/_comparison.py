@@ -16,7 +16,7 @@ _MAX_NAME_LENGTH: Final = 28
 
 
 class DifferencesDisplay(Display):
-    """Differences of estimators to the best one, with their intervals.
+    """Differences of estimators from the best one, with their intervals.
 
     Estimators whose interval reaches zero cannot be told apart from the best one. The
     gray band is the region of practical equivalence.
@@ -28,7 +28,7 @@ class DifferencesDisplay(Display):
     names : sequence of str
         Names of the estimators, the best first.
     difference, low, high : array-like of shape (n_estimators,)
-        Differences to the best and the ends of their intervals; NaN for none.
+        Differences from the best and the ends of their intervals; NaN for none.
     rope : float
         Differences of at most this size do not matter.
 
@@ -82,7 +82,7 @@ class DifferencesDisplay(Display):
     def from_comparison(
         cls, comparison: Any, *, ax: Any = None, **line_kw: Any
     ) -> Self:
-        """Draw the differences that a comparison found.
+        """Draw the differences of a comparison.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ class DifferencesDisplay(Display):
         Raises
         ------
         TypeError
-            If it is no comparison.
+            If it is not a comparison.
         """
         _require_comparison(comparison)
         records = comparison.records()
@@ -158,7 +158,7 @@ class DifferencesDisplay(Display):
 
 
 class CriticalDifferenceDisplay(Display):
-    """Mean ranks of estimators over data sets, and what they differ by at least.
+    """Mean ranks of estimators over data sets, and their critical difference.
 
     A bar joins estimators whose mean ranks differ by no more than the critical
     difference of Nemenyi's test ([1]_): these cannot be told apart.
@@ -239,9 +239,9 @@ class CriticalDifferenceDisplay(Display):
         Raises
         ------
         TypeError
-            If it is no comparison.
+            If it is not a comparison.
         ValueError
-            If it is one on a single data set, which has no mean ranks.
+            If it is on a single data set, which has no mean ranks.
         """
         _require_comparison(comparison)
         if len(comparison.datasets) < 2:

@@ -274,7 +274,7 @@ class DiscoveryOrdersDisplay(Display):
         estimator : MOHNRegressor
             Fitted estimator.
         max_order : int, default=5
-            Orders with a line of their own. Those above share one.
+            Highest order with its own line; those above share one.
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
         **line_kw : dict
@@ -313,7 +313,7 @@ class DiscoveryOrdersDisplay(Display):
         history : History or list of dict
             As in ``history_``: rounds are the records with ``weights_per_order``.
         max_order : int, default=5
-            Orders with a line of their own. Those above share one.
+            Highest order with its own line; those above share one.
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
         **line_kw : dict

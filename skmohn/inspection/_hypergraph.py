@@ -36,8 +36,8 @@ _EDGE = "#55534d"
 class HypergraphDisplay(Display):
     """Network of the variables that the weights connect.
 
-    Circles are variables, colored by their own weight. A weight of order 2 is a line;
-    one of a higher order a square with a line to each of its variables. Red is
+    Circles are variables, colored by their main effect. A weight of order 2 is a line;
+    one of higher order is a square with a line to each of its variables. Red is
     positive, blue negative; width and size grow with the weight. Distances follow the
     number of weights on the path between two variables (multidimensional scaling).
     Separate parts lie side by side, and variables without a weight are left out.
@@ -64,7 +64,7 @@ class HypergraphDisplay(Display):
     positions_ : ndarray of shape (n_drawn, 2)
         Their positions.
     nodes_ : matplotlib PathCollection
-        The circles. Hidden where wide names are in boxes instead.
+        The circles. Hidden if wide names are in boxes instead.
     pairs_ : matplotlib LineCollection
         Weights of order 2.
     squares_ : matplotlib PathCollection
@@ -109,7 +109,7 @@ class HypergraphDisplay(Display):
         Parameters
         ----------
         estimator : MOHNRegressor or MOHNDensity
-            Fitted estimator. Of a Gaussian process, the significant weights are drawn.
+            Fitted estimator. For a Gaussian process, the significant weights are drawn.
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
         **text_kw : dict

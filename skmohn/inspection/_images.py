@@ -171,7 +171,7 @@ class SamplesDisplay(ImageDisplay):
     figure_ : matplotlib Figure
         The figure of the axes.
     image_ : matplotlib AxesImage
-        The picture of all images, with missing values of NaN between them.
+        All images in one, with NaN between them.
 
     See Also
     --------
@@ -219,7 +219,7 @@ class SamplesDisplay(ImageDisplay):
             Gibbs steps per sample.
         probabilities : bool, default=False
             Whether to draw a reconstruction of each sample, up the stack and down
-            again, which has shades of gray instead of bits.
+            again, in shades of gray instead of bits.
         random_state : int, RandomState instance or None, default=None
             Pass an int for reproducible samples.
         ax : matplotlib Axes, default=None

@@ -25,7 +25,7 @@ _CATEGORIES = str, bytes, bool, np.bool_
 class CombinedEstimates:
     """Estimates of several imputations, combined by Rubin's rules.
 
-    :func:`combine_estimates` makes it.
+    The result of :func:`combine_estimates`.
 
     Parameters
     ----------
@@ -35,9 +35,10 @@ class CombinedEstimates:
         Roots of the total variances: within, plus ``1 + 1 / n_imputations`` times
         between.
     within_variance : ndarray of shape (n_estimates,)
-        Mean of the variances, of what the completed tables leave open.
+        Mean of the variances: the uncertainty within completed tables.
     between_variance : ndarray of shape (n_estimates,)
-        Variance of the estimates over the imputations, of what missing values hide.
+        Variance of the estimates over the imputations: the uncertainty due to missing
+        values.
     degrees_of_freedom : ndarray of shape (n_estimates,)
         Of Student's t, by Barnard and Rubin.
     missing_information : ndarray of shape (n_estimates,)
@@ -69,7 +70,7 @@ class CombinedEstimates:
         Parameters
         ----------
         level : float, default=0.95
-            Probability that an interval holds what is estimated.
+            Probability that an interval contains the true value.
 
         Returns
         -------
@@ -86,7 +87,7 @@ class CombinedEstimates:
         return self.estimates - reach, self.estimates + reach
 
     def p_values(self, null: float = 0.0) -> NDArray[np.float64]:
-        """Test each estimate against a value, on both sides.
+        """Test each estimate against a value, two-sided.
 
         Parameters
         ----------
@@ -103,7 +104,7 @@ class CombinedEstimates:
         return 2.0 * student_t.sf(ratio, self.degrees_of_freedom)
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame, one row an estimate.
+        """Return a pandas DataFrame, with one row per estimate.
 
         Returns
         -------
@@ -137,11 +138,12 @@ def combine_estimates(
     Parameters
     ----------
     estimates : array-like of shape (n_imputations, n_estimates)
-        The estimates from each completed table; of shape (n_imputations,) for one.
+        The estimates from each completed table; of shape (n_imputations,) for a single
+        one.
     variances : array-like of the same shape
         Squares of their standard errors.
     complete_df : float, default=None
-        Degrees of freedom if nothing were missing, such as rows less coefficients of a
+        Degrees of freedom if nothing were missing, such as rows minus coefficients of a
         regression [2]_; None for many.
 
     Returns
@@ -216,15 +218,15 @@ def analyze_imputations(
         their variances, numbers or arrays of shape (n_estimates,).
     imputer : estimator
         Unfitted, with ``sample_posterior=True``, or a pipeline with such a step:
-        missing values must be drawn, as means leave out what they hide. Such as
+        missing values must be drawn, as means ignore their uncertainty. For instance,
         :class:`~skmohn.EnergyNetImputer`.
     X : table of shape (n_samples, n_features)
         Rows with missing values.
     n_imputations : int, default=10
         Number of imputations, and of fits of the imputer.
     bootstrap : bool, default=True
-        Whether each fit is to rows drawn with replacement, so that what rows leave open
-        of the imputer is in the estimates; without it intervals are too narrow.
+        Whether each fit is to rows drawn with replacement, so that the estimates
+        include the uncertainty of the imputer; otherwise intervals are too narrow.
     complete_df : float, default=None
         As in :func:`combine_estimates`.
     random_state : int, RandomState instance or None, default=None

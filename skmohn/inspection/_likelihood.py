@@ -33,7 +33,7 @@ class LikelihoodDisplay(Display):
     log_likelihood : array-like of shape (n_records,)
         Mean log-likelihood per training sample, in nats.
     validation : array-like of shape (n_records,), default=None
-        The same of the validation samples. None for no such line.
+        The same for the validation samples. None for no such line.
     layer : array-like of int of shape (n_records,), default=None
         Layer in training. None for a single one.
 
@@ -109,7 +109,7 @@ class LikelihoodDisplay(Display):
         TypeError
             If the estimator has no layers.
         ValueError
-            If it has not recorded log-likelihoods.
+            If it has recorded no log-likelihoods.
         """
         records = [
             record

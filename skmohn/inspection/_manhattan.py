@@ -42,7 +42,7 @@ _BESIDE = (
 class ManhattanDisplay(Display):
     """Significance of single columns along the table, and pairs that are significant.
 
-    Each column is a dot, as high as it is significant, in two shades by chromosome if
+    Each column is a dot, higher if more significant, in two shades by chromosome if
     there are any. Pairs found by the model are arcs between their members, at the
     height of the pair; other pairs beyond the line of pairs are pale dots at both
     members. Lines are at 0.05 over the number of columns, and of pairs (Bonferroni).
@@ -60,7 +60,7 @@ class ManhattanDisplay(Display):
     n_tried : int, default=0
         Number of all pairs, of which these are the most significant.
     terms : sequence of tuples of int, default=()
-        Columns and pairs to point out. Pairs need a p-value.
+        Columns and pairs to highlight. Pairs need a p-value.
     names : sequence of str, default=None
         Names of the columns, written at `terms`. None for no names.
     chromosomes : sequence of str of length n_columns, default=None
@@ -81,7 +81,7 @@ class ManhattanDisplay(Display):
     arcs_ : list of matplotlib Line2D
         Pairs among `terms`.
     texts_ : list of matplotlib Text
-        Names that have room.
+        Names that fit.
 
     See Also
     --------
@@ -139,10 +139,10 @@ class ManhattanDisplay(Display):
         ax: Any = None,
         **line_kw: Any,
     ) -> Self:
-        """Test all columns, and all pairs, and point out the terms of an estimator.
+        """Test all columns and all pairs, and highlight the terms of an estimator.
 
-        Each is tested alone, by Student's t of its correlation with the target, or
-        beside the `terms` that are always in the model of the estimator, if any.
+        Each is tested separately, by Student's t of its correlation with the target, or
+        given the `terms` that are always in the model of the estimator, if any.
 
         Parameters
         ----------
@@ -153,9 +153,9 @@ class ManhattanDisplay(Display):
         y : array-like of shape (n_samples,)
             Their target values.
         chromosomes : sequence of str of length n_features, default=None
-            Chromosome of each column. None for those of genotypes that have any.
+            Chromosome of each column. None means those of the genotypes, if any.
         n_jobs : int, default=None
-            Parts of the pairs that are compared at once.
+            Number of parts of the pairs that are compared in parallel.
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
         **line_kw : dict

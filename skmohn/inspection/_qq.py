@@ -25,13 +25,13 @@ _COLORS = {"columns": (BLUE, PALE_BLUE), "pairs": (RED, PALE_RED)}
 
 
 class QQDisplay(Display):
-    """Quantiles of p-values against those expected by chance, columns and pairs.
+    """Quantiles of p-values of columns and pairs against those expected by chance.
 
     Dots on the line are as by chance; dots above it at the right end are columns, or
     pairs, that matter. If all dots rise above the line, the rows are not independent or
-    the target is not as normal as the tests assume. Of many pairs only the tail is
-    drawn: the most significant ones. Pale dots show the same beside a model: what it
-    left over. Bands hold 95 % of each quantile where columns are independent.
+    the target is not as normal as the tests assume. For many pairs, only the tail is
+    drawn: the most significant ones. Pale dots show the same given a model, for its
+    residuals. Bands contain 95 % of each quantile if columns are independent.
 
     Create it with :meth:`from_estimator`. All parameters are stored as attributes.
 
@@ -44,7 +44,7 @@ class QQDisplay(Display):
     n_tried : int, default=0
         Number of all pairs.
     columns_left, pairs_left : array-like, default=None
-        The same for what a model left over, of as many columns and pairs.
+        The same for the residuals of a model, of as many columns and pairs.
 
     Attributes
     ----------
@@ -55,9 +55,9 @@ class QQDisplay(Display):
     columns_line_, pairs_line_ : matplotlib Line2D or None
         Observed against expected; None without any.
     columns_left_line_, pairs_left_line_ : matplotlib Line2D or None
-        The same for what the model left over.
+        The same for the residuals of the model.
     bands_ : list of matplotlib PolyCollection
-        Where quantiles are by chance.
+        Ranges of the quantiles by chance.
 
     See Also
     --------
@@ -110,22 +110,22 @@ class QQDisplay(Display):
         ax: Any = None,
         **line_kw: Any,
     ) -> Self:
-        """Test all columns, and all pairs, alone and beside the terms of an estimator.
+        """Test all columns and pairs, alone and given the terms of an estimator.
 
-        Tests are by Student's t of the correlation with the target, and with what the
-        terms of the estimator, by least squares, leave of it.
+        Tests use Student's t of the correlation with the target, and with its residuals
+        after least squares on the terms of the estimator.
 
         Parameters
         ----------
         estimator : MOHNRegressor
-            Fitted estimator. Pairs are left out if its `max_order` is 1; of a Gaussian
-            process, nothing is left over.
+            Fitted estimator. Pairs are left out if its `max_order` is 1; for a Gaussian
+            process, there are no residuals.
         X : {array-like, Genotypes} of shape (n_samples, n_features)
             Rows, such as those of `fit`.
         y : array-like of shape (n_samples,)
             Their target values.
         n_jobs : int, default=None
-            Parts of the pairs that are compared at once.
+            Number of parts of the pairs that are compared in parallel.
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
         **line_kw : dict

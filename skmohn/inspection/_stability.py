@@ -50,8 +50,8 @@ def selection_stability(
 ) -> Any:
     """Refit on resampled rows and count how often each term is selected.
 
-    Terms that rest on a few rows are missing from many refits; terms that the data
-    support come back in nearly all.
+    Terms that depend on a few rows are missing from many refits; terms that the data
+    support recur in nearly all.
 
     Parameters
     ----------
@@ -66,11 +66,11 @@ def selection_stability(
     replace : bool, default=False
         Whether to draw as many rows as there are, with replacement: the bootstrap,
         where `sd` estimates the standard error of a weight. But duplicated rows
-        duplicate their noise, which a search takes for structure, so that false terms
-        are far more frequent ([1]_). Without replacement, 63.2 % of the rows are drawn,
-        as many as are distinct in a bootstrap sample.
+        duplicate their noise, which a search mistakes for structure, so that false
+        terms are far more frequent ([1]_). Without replacement, 63.2 % of the rows are
+        drawn, as many as are distinct in a bootstrap sample.
     n_jobs : int, default=None
-        Number of refits to run in parallel. It does not change the result.
+        Number of refits to run in parallel. It does not affect the result.
     random_state : int, RandomState instance or None, default=None
         Seed for the rows and for each refit.
 

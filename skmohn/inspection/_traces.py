@@ -32,11 +32,11 @@ _Layers: TypeAlias = list[tuple[NDArray[np.intp], list[Mapping[str, Any]]]]
 class GrowthDisplay(Display):
     """Width of the layers of a stack by training step.
 
-    With ``growth="held_out"``, dots on an axis of their own show how much likelier the
-    best width makes samples held out than each width that was tried. With
+    With ``growth="held_out"``, dots on a separate axis show by how much the best width
+    makes held-out samples likelier than each width that was tried. With
     ``growth="description_length"``, dots show how many units were worth their cost at
     each decision. With ``growth="infinite_rbm"``, gamma (new units per step) falls to
-    its threshold on an axis of its own. Layers follow one another, including a last one
+    its threshold on a separate axis. Layers follow one another, including a last one
     that was tried and dropped.
 
     Create it with :meth:`from_estimator`. All parameters are stored as attributes.
@@ -61,9 +61,9 @@ class GrowthDisplay(Display):
     worthwhile_ : matplotlib Line2D or None
         Units worth their cost; None without such decisions.
     held_out_ax_ : matplotlib Axes or None
-        Axes of the nats that each width lacks, if samples were held out.
+        Axes of the loss of each width in nats, if samples were held out.
     held_out_lines_ : list of matplotlib Line2D
-        These nats for each layer.
+        This loss for each layer.
     gamma_ax_ : matplotlib Axes or None
         Axes of gamma, if there is any.
     gamma_lines_ : list of matplotlib Line2D
@@ -125,8 +125,8 @@ class GrowthDisplay(Display):
         TypeError
             If the estimator has no layers.
         ValueError
-            If nothing grew: the widths were given, or training went on from an earlier
-            fit.
+            If nothing grew: the widths were given, or training continued from an
+            earlier fit.
         """
         stack = get_layers(estimator)
         records = [record for record in stack.history_ if "steps" in record]
@@ -140,7 +140,7 @@ class GrowthDisplay(Display):
         return cls(records, threshold=threshold).plot(ax=ax, **line_kw)
 
     def plot(self, ax: Any = None, **line_kw: Any) -> Self:
-        """Draw units by step of training, and what decided.
+        """Draw units by training step, and what decided their number.
 
         Parameters
         ----------

@@ -66,12 +66,12 @@ def _validate(caller: str, **given: Any) -> None:
 
 
 class Interactions(NamedTuple):
-    """Values of sets of players by an interaction index.
+    """Values of sets of players under an interaction index.
 
     Parameters
     ----------
     sets : list of tuple of int
-        Sets of players, sorted by size, then by players. Those that are not listed have
+        Sets of players, sorted by size, then by players. Sets that are not listed have
         the value 0.
     values : ndarray of shape (n_sets,)
         Their values.
@@ -109,7 +109,7 @@ class Evaluations(NamedTuple):
 class WalshExplanation:
     """Sparse interactions of a game, from few of its values.
 
-    It is the result of :func:`~skmohn.inspection.explain_game` and
+    The result of :func:`~skmohn.inspection.explain_game` and
     :meth:`WalshExplainer.explain`. The game is written as
 
     .. math:: v(S) = w_0 + \\sum_j w_j \\prod_{i \\in Q_j} z_i
@@ -122,7 +122,7 @@ class WalshExplanation:
     game_weights : GameWeights
         Terms and weights.
     evaluations : Evaluations
-        What they were fitted to.
+        The evaluations they were fitted to.
     player_names : list of str
         Names of the players.
 
@@ -133,8 +133,8 @@ class WalshExplanation:
     weights : ndarray of shape (n_terms,)
         Walsh weight of each term.
     standard_errors : ndarray of shape (n_terms,)
-        Standard errors of the weights: 0 if ``is_exact``. They are
-        posterior standard deviations at the hyperparameters that were found.
+        Standard errors of the weights: 0 if ``is_exact``. They are posterior standard
+        deviations at the hyperparameters found.
     intercept : float
         The constant: the mean value over all coalitions.
     player_names : list of str
@@ -142,14 +142,14 @@ class WalshExplanation:
     n_evaluations : int
         Number of coalitions that were evaluated.
     is_exact : bool
-        Whether the weights reproduce each value that was evaluated: all coalitions
-        were, or few terms are enough.
+        Whether the weights reproduce every evaluated value, because all coalitions were
+        evaluated or few terms are enough.
     empty_value, full_value : float
-        Values of nobody, and of all players.
+        Values of the empty coalition and of all players.
     faithfulness : float
         R2 of predictions of coalitions that were not used for fitting, by
-        cross-validation; it takes five fits when it is first read. 1 if all coalitions
-        were evaluated, NaN if there are too few.
+        cross-validation; it takes five fits at first access. 1 if all coalitions were
+        evaluated, NaN if there are too few.
 
     See Also
     --------
@@ -218,7 +218,7 @@ class WalshExplanation:
         Parameters
         ----------
         return_std : bool, default=False
-            Whether to return standard errors, too.
+            Whether to also return standard errors.
 
         Returns
         -------
@@ -230,12 +230,12 @@ class WalshExplanation:
         return self._values("SII", return_std)
 
     def banzhaf_values(self, return_std: bool = False) -> Any:
-        """Compute Banzhaf values: what a player adds to coalitions on average.
+        """Compute Banzhaf values: the average contribution of a player to coalitions.
 
         Parameters
         ----------
         return_std : bool, default=False
-            Whether to return standard errors, too.
+            Whether to also return standard errors.
 
         Returns
         -------
@@ -282,10 +282,10 @@ class WalshExplanation:
         max_order : int, default=2
             Largest set of players.
         index : {"k-SII", "SII", "STII", "BII", "Moebius"}, default="k-SII"
-            Which index, by shapiq's names:
+            Which index, with shapiq's names:
 
             - ``"SII"``: the Shapley interaction index [1]_;
-            - ``"k-SII"``: its values of all orders up to `max_order`, put together so
+            - ``"k-SII"``: its values of all orders up to `max_order`, aggregated so
               that they add up to ``full_value - empty_value`` [2]_;
             - ``"STII"``: the Shapley-Taylor interaction index [3]_, which adds up to
               the same;
@@ -378,9 +378,9 @@ class WalshExplanation:
     ) -> list[list[int]]:
         """List the sets of columns that interact, for models that take constraints.
 
-        Interactions are taken in the order of their weights until they have the given
-        fraction of the variance of all of these orders; none that is below two of its
-        standard errors. Subsets of others are left out.
+        Interactions are taken in the order of their weights until they reach the given
+        fraction of the variance of all interactions of these orders; those below two
+        standard errors are skipped. Subsets of other sets are left out.
 
         Parameters
         ----------
@@ -389,7 +389,7 @@ class WalshExplanation:
         variance : float, default=0.99
             Fraction of the variance of interactions.
         main_effects : bool, default=True
-            Whether columns without interactions are listed as well, each alone.
+            Whether to also list columns without interactions, each separately.
             HistGradientBoosting (``interaction_cst``) and LightGBM
             (``interaction_constraints``) need these; ``interactions`` of interpret's
             estimators do not.
@@ -434,7 +434,7 @@ class WalshExplanation:
         Returns
         -------
         shapiq.InteractionValues
-            With `empty_value` as value of the empty set.
+            With `empty_value` as the value of the empty set.
 
         Raises
         ------
@@ -503,11 +503,11 @@ def explain_game(
     """Find the interactions of a game from the values of few coalitions.
 
     A game is any function of switches: columns that are known or masked, settings that
-    are on or off, parts that are there or not. All coalitions are evaluated if there
-    are no more than `n_evaluations`, and everything is then exact. If not, the
+    are on or off, parts that are present or absent. All coalitions are evaluated if
+    there are no more than `n_evaluations`; the result is then exact. If not, the
     coalitions that have or lack at most one player are evaluated, and random ones in
     pairs with their complements. Weights are those of few terms if these reproduce all
-    values, else the largest ones of a Gaussian process over all weights.
+    values, otherwise the largest ones of a Gaussian process over all weights.
 
     Parameters
     ----------
@@ -517,11 +517,13 @@ def explain_game(
     n_players : int
         Number of players.
     n_evaluations : int, default=512
-        Coalitions to evaluate at most: at least ``2 * n_players + 2``, or all.
+        Maximum number of coalitions to evaluate: at least ``2 * n_players + 2``, or
+        all.
     deterministic : bool, default=True
-        Whether the game has the same value each time. If so, the values of nobody and
-        of all are met exactly, so that Shapley values add up to their difference. If
-        not, values have noise, which standard errors include.
+        Whether the game returns the same value each time. If so, the values of the
+        empty coalition and of all players are reproduced exactly, so that Shapley
+        values add up to their difference. If not, values have noise, which standard
+        errors include.
     player_names : sequence of str, default=None
         Names of the players, all different. None for x0, x1, ...
     random_state : int, RandomState instance or None, default=None
@@ -617,7 +619,7 @@ class WalshExplainer:
 
     The players of the game are the columns: those in a coalition have the values of the
     row to explain, all others those of the background rows, over which predictions are
-    averaged. Categories and numbers are taken as they are, never averaged. An
+    averaged. Categories and numbers are used as they are, never averaged. An
     explanation predicts ``n_evaluations * len(background)`` rows.
 
     Parameters
@@ -626,17 +628,18 @@ class WalshExplainer:
         Fitted estimator, such as a pipeline, or a function that returns a number for
         each row of a table.
     background : array-like or DataFrame of shape (n_rows, n_features)
-        Rows that stand for not knowing a column, such as 20 to 100 of the training
-        rows.
+        Rows that replace the values of missing columns, such as 20 to 100 of the
+        training rows.
     n_evaluations : int, default=512
-        Coalitions to evaluate at most: at least ``2 * n_features + 2``, or all.
+        Maximum number of coalitions to evaluate: at least ``2 * n_features + 2``, or
+        all.
     response_method : {"auto", "predict_proba", "decision_function", "predict"}, \
             default="auto"
-        What is explained. "auto" is `predict` of regressors and the first of these that
-        a classifier has.
+        What is explained. "auto" is `predict` for regressors and the first of these
+        methods that a classifier has.
     class_of_interest : int, float, bool or str, default=None
-        Class whose response is explained. None for the second of two classes, or the
-        class that has the largest response at the row.
+        Class whose response is explained. None means the second of two classes, or the
+        class with the largest response at the row.
     random_state : int, RandomState instance or None, default=None
         Seed of the coalitions.
 

@@ -32,7 +32,7 @@ class WeightsDisplay(Display):
     """Heat map of variables (rows) by weights (columns).
 
     Each column is a weight, colored in the rows of its variables. Connected variables
-    stand together, as do their weights, sorted by order, so that a sum of separate
+    are adjacent, as are their weights, sorted by order, so that a sum of separate
     functions shows as blocks (Figure 5 of [1]_). Variables without a weight are left
     out.
 
@@ -104,7 +104,7 @@ class WeightsDisplay(Display):
         Parameters
         ----------
         estimator : MOHNRegressor or MOHNDensity
-            Fitted estimator. Of a Gaussian process, the significant weights are drawn.
+            Fitted estimator. For a Gaussian process, the significant weights are drawn.
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure, as large as the weights need.
         **im_kw : dict

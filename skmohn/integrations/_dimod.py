@@ -42,8 +42,8 @@ def to_dimod(model: MOHNRegressor, vartype: Any = "SPIN") -> Any:
     -------
     dimod.BinaryPolynomial
         Variables are column names, or indices without names. Columns without a weight
-        have a linear term of 0; constant columns are left out. Numeric columns stand
-        for the two ends of their range.
+        have a linear term of 0; constant columns are left out. Numeric columns take the
+        two ends of their range.
 
     Raises
     ------

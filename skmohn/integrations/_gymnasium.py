@@ -35,7 +35,7 @@ class GymnasiumObjective:
     flatten to numbers; actions must be Discrete (the largest output picks one) or a Box
     (outputs of -1 and 1 are the ends of the range, values beyond are clipped, and
     integers rounded). An episode with an observation or a reward of NaN, or an infinite
-    return, has the return NaN, which no controller is chosen for.
+    return, has the return NaN, so that its controller is never chosen.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class GymnasiumObjective:
     ImportError
         Without gymnasium (``pip install skmohn[gymnasium]``).
     ValueError
-        If observations or actions are of another kind, or episodes have no limit.
+        If observations or actions are of a different kind, or episodes have no limit.
 
     Examples
     --------

@@ -16,7 +16,7 @@ def to_networkx(model: MOHNRegressor) -> Any:
     Parameters
     ----------
     model : MOHNRegressor
-        Fitted estimator. Of a Gaussian process, the significant weights are taken.
+        Fitted estimator. For a Gaussian process, the significant weights are used.
 
     Returns
     -------

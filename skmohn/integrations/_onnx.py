@@ -57,17 +57,17 @@ def to_onnx(
 
     Weights of a network are stored as integers of 2, 4, 8, 16 or 32 bits, the fewest
     that hold `n_bits` and that the opset has, each layer with a ``DequantizeLinear``. A
-    MOHN computes in double precision what `predict` does, but for rounding.
+    MOHN computes `predict` in double precision, up to rounding.
 
     Parameters
     ----------
     model : BLMClassifier, BLMRegressor, BLMController, MOHNClassifier or MOHNRegressor
-        Fitted estimator, not a recurrent one. MOHNs as of
+        Fitted estimator, not a recurrent one. MOHNs as in
         :meth:`skmohn.MOHNRegressor.to_sql`.
     X : array-like of shape (n_samples, n_features), default=None
-        Rows to compare predictions of the ONNX model on with those of `model`, which is
-        printed: inputs of a network are in single precision. None compares nothing, and
-        does not do for a MOHN of more weights than it lists.
+        Rows on which predictions of the ONNX model and `model` are compared, since
+        inputs of a network are in single precision; the result is printed. None
+        compares nothing; a MOHN with more weights than it lists needs X.
     opset : int, default=21
         Version of ONNX's operators, 13 to 25. Integers of 4 and 16 bits need 21, those
         of 2 bits 25.
@@ -78,14 +78,13 @@ def to_onnx(
     Returns
     -------
     onnx.ModelProto
-        With the input ``X``, float32 of shape (n_samples, n_features); what is not a
-        number counts as the mean of its column in `fit`, or as zero if `model` does not
-        standardize. Of a classifier the outputs are ``label`` and ``probabilities``,
-        those of `predict_proba`, or without these ``scores``: a column for each class
-        or label, also of two classes, whose scores have opposite signs. Otherwise the
-        output is ``predictions``, (n_samples, n_outputs). Of a MOHN the input is
-        float64, NaN where it is missing; of categories it has their numbers in
-        `categories_`.
+        With the input ``X``, float32 of shape (n_samples, n_features); NaN counts as
+        the mean of its column in `fit`, or as zero if `model` does not standardize. For
+        a classifier the outputs are ``label`` and ``probabilities``, those of
+        `predict_proba`, or without these ``scores``: a column for each class or label,
+        also for two classes, whose scores have opposite signs. Otherwise the output is
+        ``predictions``, (n_samples, n_outputs). For a MOHN the input is float64, with
+        NaN for missing values; categories are their indices in `categories_`.
 
     Raises
     ------
@@ -94,14 +93,14 @@ def to_onnx(
     TypeError
         If `model` is another estimator.
     ValueError
-        If the network is recurrent, for another opset, if `model` cannot predict X, and
-        for what :meth:`skmohn.MOHNRegressor.to_sql` refuses.
+        If the network is recurrent, for other opsets, if `model` cannot predict X, and
+        for anything that :meth:`skmohn.MOHNRegressor.to_sql` refuses.
 
     Warns
     -----
     UserWarning
-        If less than 0.99 of the labels of X are those of `model`, or R2 of numbers is
-        less, or a class is lost. Without X, if a column lies so far from zero that
+        If less than 0.99 of the labels of X agree with `model`, or R2 for numbers is
+        lower, or a class is lost. Without X, if a column lies so far from zero that
         single precision is too coarse for it, as seconds since 1970 do.
 
     See Also

@@ -53,9 +53,9 @@ class MOHNSampler(optuna.samplers.BaseSampler):
     """Optuna sampler for switches, categories and integers that interact.
 
     A :class:`~skmohn.optimize.BlackBoxOptimizer` chooses the trials of a study. It
-    takes categorical parameters, integers of at most 100 values and, of conditional
-    parameters, those that every complete trial has. All others, such as floats and
-    integers on a logarithmic scale, are left to another sampler.
+    takes categorical parameters, integers of at most 100 values and conditional
+    parameters that every complete trial has. All others, such as floats and integers on
+    a logarithmic scale, are left to another sampler.
 
     Parameters
     ----------
@@ -63,14 +63,15 @@ class MOHNSampler(optuna.samplers.BaseSampler):
         Seed. A study of one process without threads is then repeatable.
     noise : float or "auto", default="auto"
         Standard deviation of the noise in the values; 0 if there is none. "auto"
-        repeats a few trials to see. See :class:`~skmohn.optimize.BlackBoxOptimizer`.
+        repeats a few trials to find out. See
+        :class:`~skmohn.optimize.BlackBoxOptimizer`.
     independent_sampler : optuna.samplers.BaseSampler, default=None
         Samples the other parameters, and the first trial. None for
         ``TPESampler(seed=seed)``.
     constraints_func : callable, default=None
         Called with each trial that is complete or pruned; returns a sequence of
-        numbers, which are positive where a constraint is violated. Constraints that
-        trials set themselves count as well.
+        numbers, which are positive if a constraint is violated. Constraints that trials
+        set themselves count as well.
 
     Raises
     ------
@@ -85,17 +86,17 @@ class MOHNSampler(optuna.samplers.BaseSampler):
 
     Notes
     -----
-    All that the sampler uses is in the trials of the study, so a study may begin with
-    trials of other samplers, and several processes may work on it. A trial that is
-    running is not repeated.
+    The sampler uses only the trials of the study, so a study may begin with trials of
+    other samplers, and several processes may work on it. A running trial is not
+    repeated.
 
     A trial that is pruned counts as the worst complete one; one that violates
-    constraints counts as worse, by how much it violates them; one that failed is not
+    constraints counts as worse, depending on the violation; one that failed is not
     repeated. Infinite values, and those beyond 1e149, count as the best or worst of the
     others. A trial whose parameters are not among the values searched, such as an
-    enqueued one, does not count; where TPESampler cannot read one, parameters are drawn
-    at random, with a warning. Once every combination of values has been tried, and
-    repeated where there is noise, the independent sampler takes over.
+    enqueued one, does not count; if TPESampler cannot read one, parameters are drawn at
+    random, with a warning. Once every combination of values has been tried, and
+    repeated if there is noise, the independent sampler takes over.
 
     Examples
     --------
@@ -171,7 +172,7 @@ class MOHNSampler(optuna.samplers.BaseSampler):
         Returns
         -------
         dict of str to BaseDistribution
-            Those with few values that all complete trials have, or all that have ended
+            Those with few values that all complete trials have, or all finished trials
             if none is complete.
         """
         self._raise_error_if_multi_objective(study)

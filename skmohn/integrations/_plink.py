@@ -69,20 +69,21 @@ def read_plink(
 ) -> Genotypes:
     """Read genotypes from PLINK's ``.bed``, ``.bim`` and ``.fam`` files.
 
-    The ``.bed`` file is mapped into memory and goes straight into bit planes, some
-    variants at a time: nothing is expanded to numbers.
+    The ``.bed`` file is mapped into memory and converted directly to bit planes, in
+    blocks of variants: nothing is expanded to numbers.
 
     Parameters
     ----------
     path : str or path-like
-        The ``.bed`` file, with or without its ending. The two others lie beside it.
+        The ``.bed`` file, with or without its extension. The other two are in the same
+        folder.
     coding : {"additive", "dominance", "both"}, default="additive"
         What columns are: counts of the first allele of the ``.bim`` file, indicators of
         heterozygotes, or both. See :class:`~skmohn.Genotypes`.
     control_code : {0, 1}, default=1
-        Phenotype of controls where there are no others than 0, 1, 2 and unknown ones:
-        cases are the next number. With 1, as of PLINK, 0 means unknown; 0 is for files
-        of zeros and ones, which PLINK reads with ``--1``.
+        Phenotype of controls if there are only 0, 1, 2 and unknown ones: cases are the
+        next number. With 1, as in PLINK, 0 means unknown; 0 is for files of zeros and
+        ones, which PLINK reads with ``--1``.
     planes_folder : str or path-like, default=None
         An existing folder for files that hold the bit planes, which are then mapped
         instead of kept in memory. For files larger than the memory. They are named
@@ -93,8 +94,8 @@ def read_plink(
     Genotypes
         With the names, chromosomes, positions and alleles of variants from the ``.bim``
         file, and the names of samples (individual IDs) and of their families, and
-        ``phenotype``, from the ``.fam`` file. A phenotype is NaN for -9, for 0 of cases
-        and controls, and for what is no number.
+        ``phenotype``, from the ``.fam`` file. A phenotype is NaN for -9, for 0 among
+        cases and controls, and if it is not a number.
 
     Raises
     ------
@@ -103,16 +104,16 @@ def read_plink(
     FileExistsError
         If `planes_folder` has files of that name.
     ValueError
-        If the ``.bed`` file is none whose variants follow each other, or has another
-        length than the others say; or if a line of the others, which is named, has not
-        six fields, a position that is no integer, twice the same allele, or a
-        person who was there before.
+        If the ``.bed`` file is not in variant-major order, or its length does not match
+        the others; or if a line of the others, which is named, does not have six
+        fields, or has a position that is not an integer, the same allele twice, or a
+        person who occurred before.
 
     Warns
     -----
     UserWarning
-        If phenotypes are words, or zeros and ones alone: both may be read otherwise
-        than they are meant.
+        If phenotypes are words, or only zeros and ones: both may be read differently
+        than intended.
 
     See Also
     --------

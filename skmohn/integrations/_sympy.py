@@ -23,21 +23,20 @@ def to_sympy(model: MOHNRegressor | MOHNClassifier, X: TableLike | None = None) 
     Parameters
     ----------
     model : MOHNRegressor or MOHNClassifier
-        Fitted estimator, as of :meth:`skmohn.MOHNRegressor.to_sql`.
+        Fitted estimator, as in :meth:`skmohn.MOHNRegressor.to_sql`.
     X : array-like of shape (n_samples, n_features), default=None
-        Rows to compare predictions of the expression with those of `model`, which is
-        printed. Models of more weights than they list need it.
+        Rows on which predictions of the expression and `model` are compared; the result
+        is printed. Needed by models with more weights than they list.
 
     Returns
     -------
     sympy.Expr or list of sympy.Expr
         The prediction, whose symbols are names of columns; a list with one for each of
-        several targets, or with the probability of each class. Of categories, symbols
-        stand for numbers in `categories_`. No symbol is missing. Sympy orders sums as
-        it likes: in floating point, columns far from zero lose digits by this,
-        and powers of their sums are of the number 2.718..., not of sympy's own e. Where
-        columns have names of functions, such as "select", ``lambdify`` needs
-        ``dummify=True``.
+        several targets, or with the probability of each class. For categories, symbols
+        stand for indices in `categories_`. Missing values are not supported. Sympy
+        reorders sums: in floating point, columns far from zero lose digits, and powers
+        of their sums use the number 2.718..., not sympy's own e. If columns have names
+        of functions, such as "select", ``lambdify`` needs ``dummify=True``.
 
     Raises
     ------
@@ -46,7 +45,7 @@ def to_sympy(model: MOHNRegressor | MOHNClassifier, X: TableLike | None = None) 
     TypeError
         If `model` is another estimator.
     ValueError
-        For what :meth:`skmohn.MOHNRegressor.to_sql` refuses.
+        For anything that :meth:`skmohn.MOHNRegressor.to_sql` refuses.
 
     Warns
     -----
