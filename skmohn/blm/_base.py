@@ -679,21 +679,22 @@ class BaseBLM(
     ) -> Self:
         """Round the weights of a trained network of scikit-learn.
 
-        The result predicts as it is; `fit` goes on from there, by the search on bits.
+        The result can predict as it is; `fit` continues from there, with the search on
+        bits.
 
         Parameters
         ----------
         mlp : MLPClassifier or MLPRegressor
             Fitted.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows as `mlp` sees them. They set the scales, if `standardize`, and the
-            range of each layer: of ten fractions of its largest weight that whose sums
-            on at most 1000 of the rows are nearest to those of `mlp`.
+            Rows as `mlp` reads them. They set the scales, if `standardize`, and the
+            range of each layer: of ten fractions of its largest weight, the one whose
+            sums on at most 1000 of the rows are nearest to those of `mlp`.
         n_bits : int, default=4
-            Bits of a weight. With 8 and more, rounding alone costs next to nothing.
+            Bits of a weight. With 8 or more, rounding by itself costs next to nothing.
         **parameters
-            Other parameters of the estimator. `mlp` determines layers and
-            activation; `warm_start` is true, so that `fit` goes on.
+            Other parameters of the estimator. `mlp` determines layers and activation;
+            `warm_start` is true, so that `fit` continues.
 
         Returns
         -------

@@ -48,9 +48,9 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
     """Neural network classifier with low-bit weights, trained without gradients.
 
     The weights of a binary learning machine (BLM) are small integers times a step size.
-    Training flips their bits and keeps what lowers the loss, so that weights may have
-    few bits, activations no slope and the loss any form. Targets are binary, multiclass
-    or multilabel.
+    Training flips their bits and keeps changes that lower the loss, so weights may have
+    few bits, activations need no gradient, and the loss may have any form. Targets are
+    binary, multiclass or multilabel.
 
     Parameters
     ----------
@@ -62,25 +62,25 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
             default="cross_entropy"
         Loss to minimize: cross-entropy of softmax outputs (logistic if binary or
         multilabel), squared error of logistic outputs (as published), one-vs-rest
-        hinge, or the error rate, which has no slopes: the first half of the moves
-        lowers the cross-entropy, the others ignore `alpha`. For callables see
+        hinge, or the error rate, which has no gradient: the first half of the moves
+        lowers the cross-entropy, the others ignore `alpha`. For callables, see
         `decomposable`. The first two provide :meth:`predict_proba`, the others
         :meth:`decision_function`.
     decomposable : bool, default=True
-        Whether a callable `loss` is one of a target (0 or 1) and an output, two floats,
-        whose mean over all samples is minimized; numba compiles it. If False it takes
-        all targets and outputs of the samples at once, ``loss(y_true, outputs)``, and
-        returns what is minimized, such as the negative of a scikit-learn metric:
-        arrays of shape (n_samples,), or (n_samples, n_outputs) with a column for each
-        of several classes or labels. Outputs are those of :meth:`decision_function`.
-        Where the weights of samples differ, it needs a parameter `sample_weight`. The
-        first half of the moves lowers the cross-entropy, the others ignore `alpha`.
+        Whether a callable `loss` takes a target (0 or 1) and an output, two floats, and
+        its mean over all samples is minimized; numba compiles it. If False, it takes
+        all targets and outputs at once, ``loss(y_true, outputs)``, and returns the
+        value to minimize, such as the negative of a scikit-learn metric: arrays of
+        shape (n_samples,), or (n_samples, n_outputs) with a column for each of several
+        classes or labels. Outputs are those of :meth:`decision_function`. If the
+        weights of samples differ, it needs a parameter `sample_weight`. The first half
+        of the moves lowers the cross-entropy, the others ignore `alpha`.
     recurrent : bool, "steps" or "sequences", default=False
-        Whether hidden units also see their layer's previous outputs (Elman). X is then
-        an array of shape (n_sequences, n_steps, n_features) or a list of arrays or
-        data frames of shape (n_steps, n_features), whose columns are those of the first
-        and, later, of `fit`; y has a target per step or per sequence. True
-        infers which from y; pass "steps" or "sequences" if both fit.
+        Whether hidden units also receive the previous outputs of their layer (Elman). X
+        is then an array of shape (n_sequences, n_steps, n_features) or a list of arrays
+        or data frames of shape (n_steps, n_features), whose columns are those of the
+        first and, later, of `fit`; y has a target per step or per sequence. True infers
+        from y which of these; pass "steps" or "sequences" if both fit.
     n_bits : int, default=12
         Bits per weight, 2 to 24. A weight is an integer times
         ``w_max / (2 ** (n_bits - 1) - 1)`` ([1]_ Eq 1).
@@ -89,14 +89,15 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         is ``2 ** (n_bits / 2 - 1)`` times ``2.4 / sqrt(n_inputs)`` or 0.6, whichever is
         less, and at most 6, with `n_inputs` inputs per unit of the layer.
     search : {"adaptive", "gray"}, default="adaptive"
-        Which moves to try. "adaptive" keeps a signed step per weight that doubles when
-        it helps and shrinks when it does not, and mixes in single bits; "gray" flips
-        single bits of the Gray code in random order, as published.
+        Which moves to try. "adaptive" keeps a signed step per weight that doubles if it
+        helps and shrinks if it does not, and mixes in single bits; "gray" flips single
+        bits of the Gray code in random order, as published.
     search_options : SearchOptions, default=None
         Options of the search, such as its random start; None for the defaults.
     perturbation : float, default=0.01
         Fraction of the weights (at least one) to redraw at a local minimum, before the
-        search goes on from the best one (iterated local search). 0 ends the run there.
+        search continues from the best one (iterated local search). 0 ends the run
+        there.
     alpha : float or "auto", default="auto"
         L2 penalty of the weights, as in scikit-learn's MLP. "auto" is in proportion to
         the noise, the fraction of the variance of the classes that neither ridge
@@ -112,7 +113,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
     n_restarts : int, default=1
         Number of runs from different random starts ([1]_ "repeated local search").
     ensemble : int, default=1
-        Number of runs, from the best on, whose outputs are averaged.
+        Number of the best runs whose outputs are averaged.
     max_flips : int or "auto", default="auto"
         Maximum number of moves tried per run; "auto" is 500 per weight.
     max_time : float, default=None
@@ -135,7 +136,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
     random_state : int, RandomState instance or None, default=None
         Seed for starts, moves and the samples held out.
     n_jobs : int, default=None
-        Number of runs to train in parallel. It does not change the result.
+        Number of runs to train in parallel. It does not affect the result.
 
     Attributes
     ----------
@@ -163,7 +164,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         One dict per epoch of the best run: ``loss``, ``rmse`` (None unless the loss is
         squared), ``validation_loss``, ``bits`` (free to move), ``explored`` (fraction
         of the moves tried per success), ``flips``, ``accepted`` and ``seconds``.
-        ``history_.to_frame()`` makes a DataFrame.
+        ``history_.to_frame()`` returns a DataFrame.
     n_iter_ : int
         Number of epochs of the best run.
     stopping_reason_ : str
@@ -345,7 +346,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         sample_weight : array-like of shape (n_samples,), default=None
             Sample weights.
         classes : array-like of shape (n_classes,), default=None
-            All possible labels; required at the first call.
+            All possible labels; required in the first call.
 
         Returns
         -------
@@ -404,7 +405,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Minus infinity where the probability is 0.
+            Minus infinity if the probability is 0.
         """
         outputs = self._outputs(X)
         probabilities = self._targets.probabilities(outputs)
@@ -423,8 +424,8 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Positive for the second of two classes and for labels that apply; the
-            largest for the predicted one of several classes.
+            Positive for the second of two classes and for labels that apply; with
+            several classes, the largest is predicted.
         """
         outputs = self._outputs(X)
         return self._answers_to(self._targets.scores(outputs), X)

@@ -84,20 +84,20 @@ class BLMController(
 ):
     """Neural network with low-bit weights that learns to control a black box.
 
-    The black box is any function that rates the network by a number, the lower the
+    The black box is any function that scores the network by a number, the lower the
     better: a simulator, a game, a device. There are no samples, targets or gradients.
-    Networks are feed-forward or recurrent (hidden units see their layer's previous
-    outputs, a short memory).
+    Networks are feed-forward or recurrent (hidden units receive the previous outputs of
+    their layer, a short memory).
 
     Parameters
     ----------
     hidden_layer_sizes : int or sequence of int, default=(10,)
         Units in each hidden layer; empty for a linear controller.
     recurrent : bool, default=False
-        Whether hidden units also see their layer's previous outputs ([2]_).
+        Whether hidden units also receive the previous outputs of their layer ([2]_).
     n_inputs, n_outputs : int, default=None
-        Sizes of an observation and of an action. None takes the objective's attributes
-        of these names.
+        Sizes of an observation and of an action. None means the attributes of the
+        objective with these names.
     activation : {"tanh", "identity", "logistic", "relu", "step"}, default="tanh"
         Activation of the hidden units.
     out_activation : {"identity", "tanh", "logistic", "relu", "step"}, \
@@ -116,8 +116,8 @@ class BLMController(
     search_options : SearchOptions, default=None
         Options of the search, such as its random start; None for the defaults.
     perturbation : float, default=0.1
-        Fraction of the weights to redraw at a local minimum, before the search goes on
-        from the best one. 0 ends the stage there.
+        Fraction of the weights to redraw at a local minimum, before the search
+        continues from the best one. 0 ends the stage there.
     noisy : bool, default=False
         Whether the objective returns a different loss each time for the same weights.
         Losses are then averaged: new weights are evaluated as often as those they
@@ -128,7 +128,7 @@ class BLMController(
         Loss at which a run ends and no restart follows, unless the objective is a
         :class:`~skmohn.blm.Stage`.
     validation_goal : float, default=None
-        The same for the validation objective, which then decides alone.
+        The same for the validation objective, which is then the only criterion.
     validate_every : int, default=100
         Number of evaluations between calls of the validation objective.
     n_restarts : int, default=1
@@ -139,13 +139,13 @@ class BLMController(
         Seconds after which the fit ends, once the current evaluation has returned.
     warm_start : bool, default=False
         Whether `fit` resumes the restarts that were stopped or, if all have ended,
-        gives the best one as many evaluations again. If the objective or the search has
-        changed, weights are evaluated anew and the stage restarts from the best.
-        Layers, bits, ranges and activations must not change.
+        gives the best one the same number of evaluations again. If the objective or the
+        search has changed, weights are evaluated anew and the stage restarts from the
+        best. Layers, bits, ranges and activations must not change.
     random_state : int, RandomState instance or None, default=None
         Seed for the search and for the objectives' generators.
     n_jobs : int, default=None
-        Number of restarts to run in parallel. It does not change the controller.
+        Number of restarts to run in parallel. It does not affect the controller.
 
     Attributes
     ----------
@@ -163,8 +163,8 @@ class BLMController(
     nbytes_ : int
         Bytes of all weights at `n_bits` each.
     loss_ : float
-        Loss by which the weights were chosen, on the validation objective or the last
-        stage reached. With ``noisy=True`` and no validation, the mean of ten further
+        Loss that chose the weights, on the validation objective or the last stage
+        reached. With ``noisy=True`` and no validation, the mean of ten further
         evaluations.
     succeeded_ : bool
         Whether the goal was reached; False without one.
@@ -193,12 +193,12 @@ class BLMController(
     An objective is called as ``objective(policy, rng, incumbent)`` and returns the
     loss. ``policy`` is a :class:`~skmohn.blm.Policy`, the same object each time with
     other weights. ``rng`` is a numpy Generator in the same state at each call of a
-    stage (unless ``noisy=True``), so that all weights face the same draws.
+    stage (unless ``noisy=True``), so that all weights are compared on the same draws.
     ``incumbent`` is the loss to beat: an objective that sums nonnegative parts may
     return as soon as it exceeds that. NaN counts as an infinite loss. A call that never
     returns cannot be stopped, so give simulations a time limit. If the objective has a
     method ``describe_loss(loss)`` that returns a sentence, such as the reward per
-    episode, notebooks show it in place of the loss.
+    episode, notebooks show it instead of the loss.
 
     References
     ----------
@@ -317,8 +317,8 @@ class BLMController(
         Parameters
         ----------
         objective : callable, Stage or sequence of these
-            What rates the network (see Notes), or a curriculum: each stage starts from
-            the weights found by the one before.
+            Scores the network (see Notes); or a curriculum, in which each stage starts
+            from the weights found by the previous one.
         validation : callable, default=None
             A second objective that decides which weights and which restart to keep.
 
@@ -373,8 +373,8 @@ class BLMController(
         observation : array-like of shape (n_features,)
             The observation.
         state : ndarray of shape (2, n_hidden_units), default=None
-            The state that the last call returned; None at the first step. Only
-            recurrent networks use it.
+            The state returned by the last call; None at the first step. Only recurrent
+            networks use it.
 
         Returns
         -------
@@ -397,8 +397,8 @@ class BLMController(
         Parameters
         ----------
         X : array-like of shape (n_steps, n_features)
-            Observations in time order. A recurrent network starts from silent hidden
-            units; others treat each row by itself.
+            Observations in time order. A recurrent network starts with hidden units at
+            zero; others treat each row separately.
 
         Returns
         -------
@@ -419,8 +419,8 @@ class BLMController(
         Returns
         -------
         bytes
-            What it takes to act, then the weights, `nbytes_` bytes: about 40 more with
-            one hidden layer.
+            Everything needed to act, then the weights, `nbytes_` bytes: about 40 more
+            with one hidden layer.
         """
         check_is_fitted(self)
         return write_controller(self.codes_, self._made_with)
@@ -432,13 +432,13 @@ class BLMController(
         Parameters
         ----------
         packed : bytes
-            What `to_packed` returned. It may come from elsewhere, see
+            The bytes from `to_packed`. They may come from elsewhere; see
             :meth:`BLMClassifier.from_packed`.
 
         Returns
         -------
         BLMController
-            Ready to act. What was measured in training, such as `loss_`, is not stored.
+            Ready to act. Results of training, such as `loss_`, are not stored.
 
         Raises
         ------

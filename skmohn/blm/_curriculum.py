@@ -47,7 +47,7 @@ class Stage:
         Called as ``objective(policy, rng, incumbent)``; returns the loss.
     goal : float, default=None
         Loss at which the next stage starts. A run that misses it within
-        `max_evaluations` ends. None uses all evaluations.
+        `max_evaluations` ends. None means that all evaluations are used.
     max_evaluations : int, default=None
         Maximum number of evaluations; None for that of the estimator.
 

@@ -48,7 +48,7 @@ def make_policy(
     weights : array-like of shape (n_weights,)
         Weights in the order of :class:`~skmohn.blm.Policy`; they are copied.
     recurrent : bool, default=False
-        Whether hidden units also see their layer's previous outputs.
+        Whether hidden units also receive the previous outputs of their layer.
     activation : {"tanh", "identity", "logistic", "relu", "step"}, default="tanh"
         Activation of the hidden units.
     out_activation : {"identity", "tanh", "logistic", "relu", "step"}, \

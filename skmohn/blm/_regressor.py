@@ -34,8 +34,8 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
     """Neural network regressor with low-bit weights, trained without gradients.
 
     The weights of a binary learning machine (BLM) are small integers times a step size.
-    Training flips their bits and keeps what lowers the loss, so that weights may have
-    few bits, activations no slope and the loss any form.
+    Training flips their bits and keeps changes that lower the loss, so weights may have
+    few bits, activations need no gradient, and the loss may have any form.
 
     Parameters
     ----------
@@ -44,26 +44,26 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
     activation : {"tanh", "logistic", "relu", "step", "identity"}, default="tanh"
         Activation of the hidden units. "step" is 1 above zero, else 0.
     loss : {"squared", "absolute", "huber", "pinball"} or callable, default="squared"
-        Loss to minimize; for callables see `decomposable`. With `standardize`, these
-        and "huber" see standardized targets.
+        Loss to minimize; for callables, see `decomposable`. With `standardize`, these
+        and "huber" get standardized targets.
     decomposable : bool, default=True
-        Whether a callable `loss` is one of a target and an output, two floats, whose
-        mean over all samples is minimized; numba compiles it. If False it takes all
-        targets and outputs of the samples at once, ``loss(y_true, outputs)``, and
-        returns what is minimized, such as the negative of a rank correlation: arrays
-        of shape (n_samples,), or (n_samples, n_outputs) for several targets. Where the
-        weights of samples differ, it needs a parameter `sample_weight`. The first half
-        of the moves lowers the squared error, the others ignore `alpha`.
+        Whether a callable `loss` takes a target and an output, two floats, and its mean
+        over all samples is minimized; numba compiles it. If False, it takes all targets
+        and outputs at once, ``loss(y_true, outputs)``, and returns the value to
+        minimize, such as the negative of a rank correlation: arrays of shape
+        (n_samples,), or (n_samples, n_outputs) for several targets. If the weights of
+        samples differ, it needs a parameter `sample_weight`. The first half of the
+        moves lowers the squared error, the others ignore `alpha`.
     quantile : float, default=0.5
         Quantile that "pinball" predicts.
     epsilon : float, default=1.35
-        Size of an error above which "huber" is linear.
+        Error above which "huber" is linear.
     recurrent : bool, "steps" or "sequences", default=False
-        Whether hidden units also see their layer's previous outputs (Elman). X is then
-        an array of shape (n_sequences, n_steps, n_features) or a list of arrays or
-        data frames of shape (n_steps, n_features), whose columns are those of the first
-        and, later, of `fit`; y has a target per step or per sequence. True
-        infers which from y; pass "steps" or "sequences" if both fit.
+        Whether hidden units also receive the previous outputs of their layer (Elman). X
+        is then an array of shape (n_sequences, n_steps, n_features) or a list of arrays
+        or data frames of shape (n_steps, n_features), whose columns are those of the
+        first and, later, of `fit`; y has a target per step or per sequence. True infers
+        from y which of these; pass "steps" or "sequences" if both fit.
     n_bits : int, default=12
         Bits per weight, 2 to 24. A weight is an integer times
         ``w_max / (2 ** (n_bits - 1) - 1)`` ([1]_ Eq 1).
@@ -74,14 +74,15 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         of hidden units that predict standardized targets, ``0.48 / sqrt(n_inputs)``
         replaces 0.6.
     search : {"adaptive", "gray"}, default="adaptive"
-        Which moves to try. "adaptive" keeps a signed step per weight that doubles when
-        it helps and shrinks when it does not, and mixes in single bits; "gray" flips
-        single bits of the Gray code in random order, as published.
+        Which moves to try. "adaptive" keeps a signed step per weight that doubles if it
+        helps and shrinks if it does not, and mixes in single bits; "gray" flips single
+        bits of the Gray code in random order, as published.
     search_options : SearchOptions, default=None
         Options of the search, such as its random start; None for the defaults.
     perturbation : float, default=0.01
         Fraction of the weights (at least one) to redraw at a local minimum, before the
-        search goes on from the best one (iterated local search). 0 ends the run there.
+        search continues from the best one (iterated local search). 0 ends the run
+        there.
     alpha : float or "auto", default="auto"
         L2 penalty of the weights, as in scikit-learn's MLP. "auto" is in proportion to
         the noise, the fraction of the variance of the targets that neither ridge
@@ -98,7 +99,7 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
     n_restarts : int, default=1
         Number of runs from different random starts ([1]_ "repeated local search").
     ensemble : int, default=1
-        Number of runs, from the best on, whose outputs are averaged.
+        Number of the best runs whose outputs are averaged.
     max_flips : int or "auto", default="auto"
         Maximum number of moves tried per run; "auto" is 500 per weight.
     max_time : float, default=None
@@ -118,7 +119,7 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
     random_state : int, RandomState instance or None, default=None
         Seed for starts, moves and the samples held out.
     n_jobs : int, default=None
-        Number of runs to train in parallel. It does not change the result.
+        Number of runs to train in parallel. It does not affect the result.
 
     Attributes
     ----------
@@ -144,7 +145,7 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         One dict per epoch of the best run: ``loss``, ``rmse`` (None unless the loss is
         squared), ``validation_loss``, ``bits`` (free to move), ``explored`` (fraction
         of the moves tried per success), ``flips``, ``accepted`` and ``seconds``.
-        ``history_.to_frame()`` makes a DataFrame.
+        ``history_.to_frame()`` returns a DataFrame.
     n_iter_ : int
         Number of epochs of the best run.
     stopping_reason_ : str

@@ -36,13 +36,14 @@ class SearchOptions(Control):
     ----------
     init : {"auto", "quantized", "bounded", "uniform", "zero_low_bits"}, \
             default="auto"
-        Start. "quantized" trains the network by gradients through the rounding of its
-        weights (quantization-aware training by the straight-through estimator), then
+        Start. "quantized" trains the network with gradients through the rounding of its
+        weights (quantization-aware training with the straight-through estimator), then
         searches from there; it needs a layered network whose loss and activation have
-        slopes. The others are random ([1]_ III-F): weights up to `w_init`, over the
+        gradients. The others are random ([1]_ III-F): weights up to `w_init`, over the
         whole range, or up to `w_init` with only the first `start_bits` set. "auto" is
-        "quantized" for networks of at least 1000 weights where that is possible, the
-        search is "adaptive" and no other option of the start is set, else "bounded".
+        "quantized" for networks of at least 1000 weights if that is possible, the
+        search is "adaptive" and no other option of the start is set; otherwise
+        "bounded".
     w_init : float or "auto", default="auto"
         Largest weight at the start, at least one step of the grid. "auto" is 0.01 for
         :class:`BLMController`; for the others 1, or ``sqrt(20 / n_inputs)`` for units
@@ -50,10 +51,10 @@ class SearchOptions(Control):
     neighborhood : {"first", "best"}, default="first"
         Take the first move that improves or, with ``search="gray"``, the best one.
     telescopic : {"auto", "threshold", "local_minimum", None}, default="auto"
-        Whether to start with the highest bits only ([1]_ III-D), and when to free one
-        more bit per weight: once fewer than `phi` of the moves improve ([1]_ III-E), or
-        none does. None frees all bits from the start. "auto" is "threshold" for
-        :class:`BLMController`, else None.
+        Whether to start with only the highest bits ([1]_ III-D), and when to release
+        one more bit per weight: once fewer than `phi` of the moves improve ([1]_
+        III-E), or none does. None releases all bits from the start. "auto" is
+        "threshold" for :class:`BLMController`, otherwise None.
     start_bits : int, default=2
         Number of high bits of each weight with which a telescopic search starts.
     phi : float, default=0.1

@@ -56,22 +56,22 @@ class DeviceModel:
     """A network in C, and its predictions.
 
     Made by the method `to_c` of :class:`~skmohn.BLMClassifier`,
-    :class:`~skmohn.BLMRegressor` and :class:`~skmohn.BLMController`. Its outputs are
-    those of the compiled C, in every bit: computed by numpy in the same arithmetic. The
-    C forbids compilers to fuse products with sums. Bits of floats may differ all the
-    same where a compiler has no arithmetic of IEEE 754 in single precision (x87), or is
-    set to have none (clang's ``-ffast-math`` or ``-ffp-contract=fast``).
+    :class:`~skmohn.BLMRegressor` and :class:`~skmohn.BLMController`. Its outputs equal
+    those of the compiled C code in every bit: numpy computes them in the same
+    arithmetic. The C code forbids compilers to fuse products with sums. Bits of floats
+    may still differ if a compiler has no IEEE 754 arithmetic in single precision (x87),
+    or is set not to use it (clang's ``-ffast-math`` or ``-ffp-contract=fast``).
 
     Parameters
     ----------
     model : estimator
-        What was fitted.
+        The fitted estimator.
     name : str
         The prefix of all names.
     program : object
         The network in the arithmetic of the device.
     reader : object
-        The numbers that the device is given.
+        The inputs of the device.
     n_tests : int
         Number of rows in the test.
     X : array-like
@@ -90,9 +90,9 @@ class DeviceModel:
     weight_bytes, table_bytes : int
         Program memory that the weights take, and all other tables.
     agreement : float or None
-        Fraction of the labels of X that are those of the estimator; in regression the
-        R2 of the predictions, those of the estimator being the targets, and the least
-        of all outputs. None without X.
+        Fraction of the labels of X that agree with the estimator; in regression the R2
+        of the predictions, with those of the estimator as targets, and the lowest of
+        all outputs. None without X.
     largest_error : float or None
         In regression the largest difference on X, in standard deviations of the
         estimator's predictions; if these are all equal, of the targets.
@@ -152,7 +152,7 @@ class DeviceModel:
         )
 
     def run(self, X: TableLike) -> NDArray:
-        """Compute what ``name_run`` fills its outputs with.
+        """Compute the outputs of ``name_run``.
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ class DeviceModel:
         Returns
         -------
         ndarray
-            As of `predict` of the estimator.
+            As from `predict` of the estimator.
         """
         outputs = self.run(X)
         if self._answers.labels is None:
@@ -246,33 +246,33 @@ class DeviceMixin:
         activation_bits: int | str = "auto",
         n_tests: int = 16,
     ) -> DeviceModel:
-        """Write the network in C, for microcontrollers.
+        """Export the network as C code, for microcontrollers.
 
-        ``name.h`` is C99, needs no memory but its arguments and the stack, and has
-        ``name_run``, which fills outputs, and ``name_predict``. On AVR tables are in
-        the program memory. ``name_test.c`` compares it with what is expected here.
+        ``name.h`` is C99, needs no memory except its arguments and the stack, and has
+        ``name_run``, which fills outputs, and ``name_predict``. On AVR, tables are in
+        the program memory. ``name_test.c`` compares it with the outputs expected here.
 
         Parameters
         ----------
         name : str
-            Of the files, and prefix of all names in them: a C identifier.
+            Name of the files, and prefix of all names in them: a C identifier.
         path : str or Path, default=None
-            Folder to write both files to. None writes none: their texts are in what is
-            returned.
+            Folder to write both files to. None writes none: the result contains their
+            text.
         arithmetic : {"integer", "float32"}, default="integer"
-            Integers of `activation_bits` bits, with sums that are proven to fit 16
-            or else 32 bits, or single precision.
+            Integers of `activation_bits` bits, with sums that are proven to fit 16 or
+            otherwise 32 bits, or single precision.
         X : array-like, default=None
-            Rows as the device will meet them, in the form of `predict`. They decide how
-            far inputs and units may reach, a few of them that are far away not
-            counted; predictions are compared with those of the estimator, which is
-            printed, and some make the test. Without X inputs may reach 4 standard
+            Rows like those that the device will read, in the form of `predict`. They
+            determine the ranges of inputs and units, except for a few extreme rows;
+            predictions are compared with those of the estimator, the result is printed,
+            and some rows make the test. Without X, inputs may reach 4 standard
             deviations, with more than 10 bits 8; if the estimator does not standardize,
-            as far as the input type. What is beyond is cut.
+            the range of the input type. Values beyond are clipped.
         input_type : {"float32", "int16", "uint8"}, default="float32"
             Type of the inputs that the device is given. "float32" takes the numbers of
             the table as they are, so it is the default: no other type has the unit of
-            a sensor. Integers leave floating point out altogether.
+            a sensor. Integers avoid floating point altogether.
         input_scale : float or array-like of shape (n_features,), default=1.0
             What an input of 1 stands for in the table, such as 0.1 for tenths. Those of
             columns in `one_hot` are not looked at.
@@ -285,32 +285,32 @@ class DeviceMixin:
         activation_bits : int or "auto", default="auto"
             Bits of inputs and activations with the sign, 4 to 16. "auto" is 12, and for
             classifiers that are not recurrent 8 if at least 99.5 % of the labels of X
-            stay the same, else 10.
+            stay the same, otherwise 10.
         n_tests : int, default=16
             Rows in ``name_test.c``; 0 writes none.
 
         Returns
         -------
         DeviceModel
-            The texts, sizes and proven widths, and an emulator.
+            The text of the files, sizes and proven widths, and an emulator.
 
         Raises
         ------
         ValueError
-            If the name is no C identifier or that of a header of C libraries, if
+            If the name is not a C identifier, or is that of a header of C libraries, if
             targets are too large or too small for single precision, if X has values
-            that are no numbers, if nothing determines how far inputs reach, if sums may
-            not fit 32 bits or single precision, or if `activation_bits` are given for
-            single precision; if `one_hot` has columns that do not exist, or that are
-            not 0 but for one that is 1 in X.
+            that are not numbers, if nothing determines the range of the inputs, if sums
+            may not fit 32 bits or single precision, or if `activation_bits` are given
+            for single precision; if `one_hot` has columns that do not exist, or that
+            are not 0 but for one that is 1 in X.
 
         Warns
         -----
         UserWarning
-            If X has numbers that `input_type` cannot hold: they are cut, as on the
-            device. If less than 0.99 of the labels of X are those of the estimator, or
-            R2 of numbers is less, or a class is lost. Without X, if `input_type` is too
-            coarse for a column, or does not reach as far. If an AVR cannot read tables
+            If X has numbers that `input_type` cannot hold: they are clipped, as on the
+            device. If less than 0.99 of the labels of X agree with the estimator, or R2
+            for numbers is lower, or a class is lost. Without X, if `input_type` is too
+            coarse for a column, or its range is too small. If an AVR cannot read tables
             as large as those written.
         """
         check_is_fitted(self)
