@@ -50,7 +50,7 @@ def test_a_target_of_two_names():
         model.weight_posterior([0], target="a")
     assert model.weight_posterior([1], target="b")[0] == pytest.approx(1.0, abs=0.1)
     for target in ("c", 3, True, None, 0.5):
-        with pytest.raises(ValueError, match="none of the 3 targets"):
+        with pytest.raises(ValueError, match="not one of the 3 targets"):
             model.weight_posterior([0], target=target)
 
 

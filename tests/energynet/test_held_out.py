@@ -338,7 +338,9 @@ def test_growth_ends_where_wider_layers_would_take_too_long(
 def test_the_warning_of_long_growth_names_the_cure(replace_constants):
     replace_constants(HELD_OUT, max_work=0.0)
     X = (load_digits().data[:60] >= 8).astype(float)
-    with pytest.warns(ConvergenceWarning, match="layer 0 .* minutes: set n_components"):
+    with pytest.warns(
+        ConvergenceWarning, match="layer 0 .* minutes: for a wider one, set n"
+    ):
         net(n_final_epochs=1, density="layers").fit(X)
 
 

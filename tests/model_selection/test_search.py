@@ -279,7 +279,7 @@ def test_a_callable_may_make_several_metrics():
     grid_search = GridSearchCV(PIPELINE, GRID, **options).fit(X, y)
     search = BlackBoxSearchCV(PIPELINE, GRID, **options).fit(X, y)
     assert search.best_score_ == grid_search.best_score_
-    with pytest.raises(ValueError, match="refit='other' is none"):
+    with pytest.raises(ValueError, match="refit='other' is not a"):
         search.set_params(refit="other").fit(X, y)
 
 

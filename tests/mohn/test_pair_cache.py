@@ -245,7 +245,7 @@ def test_what_does_not_fit_steps_aside_with_a_word(monkeypatch, replace_constant
     for wide, said in ((21, True), (20, False)):
         replace_constants(_training_data, min_wide=wide)
         model = MOHNRegressor("given", terms=[[2, 5]]).fit(X, y)
-        assert ("1 of 20 columns follow" in model.stopping_reason_) == said
+        assert ("1 of 20 columns are linear" in model.stopping_reason_) == said
 
 
 def refuse(*args):

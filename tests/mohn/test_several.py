@@ -375,7 +375,7 @@ def test_tables_have_a_column_for_the_target(shared):
 
 @pytest.mark.parametrize("target", [None, 3, -1, "a", True])
 def test_a_target_must_be_one(shared, target):
-    with pytest.raises(ValueError, match="none of the 3 targets"):
+    with pytest.raises(ValueError, match="not one of the 3 targets"):
         shared.explain(X[0], target=target)
 
 

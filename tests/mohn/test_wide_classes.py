@@ -156,6 +156,8 @@ def test_other_strategies_say_what_to_use(strategy):
     if strategy != "gp":
         estimators.append(MOHNTransformer(strategy))
     for estimator in estimators:
-        with pytest.raises(ValueError, match=r"no Genotypes.*'logistic', 'given'"):
+        with pytest.raises(
+            ValueError, match=r"not take Genotypes.*'logistic', 'given'"
+        ):
             estimator.fit(X, y)
         assert not hasattr(estimator, "terms_")

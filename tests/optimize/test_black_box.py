@@ -201,7 +201,9 @@ def test_values_that_differ_without_noise_are_refused():
         ([[1] * N] * 2, [1.0, 2.0]),
         ([[1] * N, [0] * N], [5.0, 2.0]),
     ]:
-        with pytest.raises(ValueError, match=r'was worth 1.0 .* use noise="auto"'):
+        with pytest.raises(
+            ValueError, match=r'had the value 1.0 before .* use noise="auto"'
+        ):
             optimizer.tell(X, y)
     assert pickle.dumps(optimizer) == before
     optimizer.tell([[0] * N] * 2, [1.0, np.nan])
@@ -292,7 +294,7 @@ def test_told_values_that_make_no_sense(y, words):
 
 
 def test_points_with_other_fixed_values_are_refused():
-    with pytest.raises(ValueError, match="other values of 3, which is fixed at 1: lea"):
+    with pytest.raises(ValueError, match="other values of 3, which is fixed at 1: drop"):
         make(fixed={3: 1}).tell([[0] * N], [1.0])
 
 

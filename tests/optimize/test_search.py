@@ -518,10 +518,10 @@ def patients(n_rows=200):
 def test_columns_that_are_moved_are_named():
     X = patients()
     model = MOHNRegressor("full", max_order=1).fit(X, X["age"] + X["dose"])
-    with pytest.warns(UserWarning, match=r"moved: 'age', 'dose', .*, \.\.\.\. Hold"):
+    with pytest.warns(UserWarning, match=r"moved: 'age', 'dose', .*, \.\.\.\. Fix"):
         assert maximize(model).fun == pytest.approx(2.0)
     few = MOHNRegressor("given", terms=[["dose"]]).fit(X, X["dose"])
-    with pytest.warns(UserWarning, match=r"every column may be moved: 'dose'\. Hold"):
+    with pytest.warns(UserWarning, match=r"every column may be moved: 'dose'\. Fix"):
         minimize(few)
 
 
