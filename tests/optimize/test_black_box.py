@@ -294,7 +294,9 @@ def test_told_values_that_make_no_sense(y, words):
 
 
 def test_points_with_other_fixed_values_are_refused():
-    with pytest.raises(ValueError, match="other values of 3, which is fixed at 1: drop"):
+    with pytest.raises(
+        ValueError, match="other values of 3, which is fixed at 1: drop"
+    ):
         make(fixed={3: 1}).tell([[0] * N], [1.0])
 
 
