@@ -174,8 +174,8 @@ class MOHNClassifier(
     terms_ : list of tuples of int
         Column indices of each product, sorted by order, then index. A category of a
         column with more than two is a pair ``(index, category)``. If a model of all
-        weights leads the ensemble, those that are significant or, for a spike-and-slab
-        model, likely not zero.
+        terms counts most in the ensemble, those that are significant or, for a
+        spike-and-slab model, likely not zero.
     weights_ : ndarray of shape (1, n_terms) or (n_classes, n_terms)
         Weights of the products in the log-odds: one row per class or, with two classes,
         one row for the second class. A Gaussian process has many more.
