@@ -94,13 +94,8 @@ class Categories:
         """Collect the categories of columns."""
         encoders, errors = {}, []
         for j in columns:
-            encoder = OrdinalEncoder(
-                handle_unknown="use_encoded_value",
-                unknown_value=-1,
-                encoded_missing_value=np.nan,
-            ).set_output(transform="default")
             try:
-                encoders[j] = encoder.fit(_column(X, j))
+                encoders[j] = fit_encoder(_column(X, j))
             except TypeError as error:
                 cure = find_cure(column_values(X, j)) or _TO_TEXT
                 errors.append(f"column {names[j]}: {error}: {cure.replace(IT, 'it')}")
@@ -224,6 +219,16 @@ class Categories:
             has_zone = getattr(value, "tzinfo", None) is not None
             return float(second(value)) if has_zone == (j in self.zones) else np.nan
         return to_number(value)
+
+
+def fit_encoder(values: NDArray[np.object_]) -> OrdinalEncoder:
+    """Number the categories of a column, (n_rows, 1), NaN where unknown."""
+    encoder = OrdinalEncoder(
+        handle_unknown="use_encoded_value",
+        unknown_value=-1,
+        encoded_missing_value=np.nan,
+    ).set_output(transform="default")
+    return encoder.fit(values)
 
 
 def read_table(

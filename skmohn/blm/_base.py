@@ -17,6 +17,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from skmohn._core._categories import Categories, column_names
 from skmohn._core._fitting import FitLoop, warn_caller
 from skmohn._core._html import HTMLRepr
 from skmohn._core._options import Nested, control_of
@@ -43,6 +44,7 @@ from skmohn.blm._codec import auto_bound, auto_range, grid_step
 from skmohn.blm._conversion import network_attributes, restore_network, round_mlp
 from skmohn.blm._device.export import DeviceMixin
 from skmohn.blm._device.network import Network, of_estimator
+from skmohn.blm._inputs import InputCoding
 from skmohn.blm._labels import Labels, RealTargets
 from skmohn.blm._local_search import Trainer, train
 from skmohn.blm._network import (
@@ -118,6 +120,8 @@ class BaseBLM(
         "perturbation": [Interval(Real, 0, 1, closed="both")],
         "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "standardize": ["boolean"],
+        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
+        "handle_unknown": [StrOptions({"error", "missing"})],
         "n_restarts": [Interval(Integral, 1, None, closed="left")],
         "ensemble": [Interval(Integral, 1, None, closed="left")],
         "max_flips": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
@@ -143,6 +147,8 @@ class BaseBLM(
     perturbation: float
     alpha: float | str
     standardize: bool
+    categorical_features: ArrayLike | None
+    handle_unknown: str
     n_restarts: int
     ensemble: int
     max_flips: int | str
@@ -168,6 +174,7 @@ class BaseBLM(
     _input_dtype: str
     _time_zones: dict[int, tzinfo | str | None]
     _targets: Any
+    _categories: Categories
 
     # What learns how targets are encoded; labels and weights of classes, if there are.
     _target_type: type[Labels] | type[RealTargets]
@@ -443,12 +450,16 @@ class BaseBLM(
 
     def _network_parameters(self) -> dict[str, Any]:
         """Parameters without which the weights mean nothing."""
+        categorical = self.categorical_features
+        if not (categorical is None or isinstance(categorical, str)):
+            categorical = np.asarray(categorical).tolist()
         return {
             "hidden_layer_sizes": self._hidden_sizes(),
             "recurrent": bool(self.recurrent),
             "activation": self.activation,
             "n_bits": int(self.n_bits),
             "standardize": bool(self.standardize),
+            "categorical_features": categorical,
         }
 
     @property
@@ -473,8 +484,13 @@ class BaseBLM(
             class_weight=self.class_weight,
             rows=self._form if resume else None,
             targets=self._targets if resume else None,
+            inputs=self._inputs if resume else None,
         )
+        if resume:
+            unknown = self.handle_unknown
+            self._categories = replace(self._categories, handle_unknown=unknown)
         samples, form = read_samples(form, X, y, sample_weight)
+        self._inputs = form.inputs
         samples, validation_samples = samples.drop_zero_weight(), None
         if not samples.weights.any():
             raise ValueError("sample_weight is zero for every sample")
@@ -505,9 +521,13 @@ class BaseBLM(
         """Leave out what is far off all others, unless the loss is of all outputs."""
         if not (self.decomposable and self.standardize):
             return samples
-        names = getattr(self, "feature_names_in_", range(samples.X.shape[1]))
-        columns = [f"column {name}" for name in names]
-        return samples.without_lone(self._scales_targets, columns)
+        columns = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        names = self._input_names([f"column {name}" for name in columns])
+        return samples.without_lone(self._scales_targets, names)
+
+    def _input_names(self, columns: Sequence[str] | None = None) -> list[str]:
+        columns = column_names(self) if columns is None else columns
+        return self._inputs.names(columns, self._categories.known())
 
     def _merged(self, samples: Samples) -> Samples:
         """Merge equal samples, unless the loss is one of all outputs."""
@@ -533,6 +553,18 @@ class BaseBLM(
             if self._scales_targets:
                 weights = samples.weights
                 self.target_scaler_ = fitted_scaler(samples.targets, "y", weights)
+        if self._inputs.is_plain:
+            self._inputs = self._with_means(samples)
+
+    def _with_means(self, samples: Samples) -> InputCoding:
+        """Coding of numbers, with their means for values that are missing later."""
+        if self.input_scaler_ is not None:
+            # Packed networks have no others.
+            scaler: Any = self.input_scaler_
+            return InputCoding.plain(scaler.mean_)
+        if samples.lengths is not None:
+            return self._inputs
+        return self._inputs.with_means_of(samples.X, samples.weights)
 
     def _scale_inputs(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         scaler = self.input_scaler_
@@ -553,16 +585,17 @@ class BaseBLM(
     def _outputs(self, X: TableLike) -> NDArray[np.float64]:
         """Mean of the members' outputs, shape (n_rows, n_outputs)."""
         check_is_fitted(self)
-        X, lengths = self._rows_of(X, dtype=ALL_NUMBERS)
+        X, lengths = self._table_of(X, dtype=ALL_NUMBERS)
         # Sequences are whole. Of rows, some at a time: what is computed on the way is
         # as large as they are.
         blocks = [slice(None)]
         if lengths is None:
-            blocks = row_slices(X.shape, TILE)
+            blocks = row_slices((len(X), max(X.shape[1], self._inputs.n_inputs)), TILE)
         return np.concatenate([self._outputs_of(X[rows], lengths) for rows in blocks])
 
     def _outputs_of(self, X: NDArray, lengths: Any) -> NDArray[np.float64]:
-        """Mean of the members' outputs for rows that were checked."""
+        """Mean of the members' outputs for rows of a table that was checked."""
+        X = self._inputs.encode(X, getattr(self, "feature_names_in_", None))
         with np.errstate(over="ignore"):
             X = self._scale_inputs(X.astype(np.float64, copy=False))
         # Sums of what is further out would overflow.
@@ -573,12 +606,24 @@ class BaseBLM(
         ]
         return np.mean(outputs, axis=0)
 
+    def _table_of(
+        self, X: TableLike, **options: Any
+    ) -> tuple[NDArray, NDArray[np.int64] | None]:
+        """Table to predict on, and lengths of the sequences if any."""
+        X, lengths = self._form.inputs(X)
+        return read_table(self, X, of_sequences=lengths is not None, **options), lengths
+
     def _rows_of(
         self, X: TableLike, **options: Any
     ) -> tuple[NDArray[np.float64], NDArray[np.int64] | None]:
-        """Rows to predict on, and lengths of the sequences if any."""
-        X, lengths = self._form.inputs(X)
-        return read_table(self, X, reset=False, **options), lengths
+        """Inputs as a device takes them, and lengths of the sequences if any."""
+        X, lengths = self._table_of(X, **options)
+        # A device that is given columns as they are reads what is not finite by itself.
+        if self._inputs.is_plain and not options.get("ensure_all_finite", True):
+            return X, lengths
+        # To a device the number of no category is zeros.
+        coding = self._inputs.without_means_of_groups()
+        return coding.encode(X, getattr(self, "feature_names_in_", None)), lengths
 
     def _answers_to(self, rows: NDArray, X: TableLike) -> Any:
         """Answers to rows in the form of the targets."""
@@ -623,14 +668,15 @@ class BaseBLM(
         -------
         bytes
             A header of 18 bytes with a digest of all others, sizes and ranges of the
-            layers, means and scales, labels other than 0, 1, 2 ..., then the Gray codes
-            of the weights, `nbytes_` bytes. A custom loss is not stored.
+            layers, means and scales, categories, labels other than 0, 1, 2 ..., then
+            the Gray codes of the weights, `nbytes_` bytes. A custom loss is not stored.
 
         Raises
         ------
         ValueError
-            If classes are neither text nor numbers, or if `single` and a mean or a
-            scale is beyond single precision.
+            If classes are neither text nor numbers, or categories of a column not all
+            text, all booleans or all numbers; or if `single` and a mean or a scale is
+            beyond single precision.
 
         Warns
         -----
@@ -724,6 +770,8 @@ class BaseBLM(
         """Describe the inputs that the estimator accepts."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        # Steps of sequences are known numbers.
+        tags.input_tags.categorical = tags.input_tags.allow_nan = not self.recurrent
         return tags
 
 

@@ -11,6 +11,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from skmohn._core._categories import Categories, column_names
 from skmohn._core._quantiles import pull_in
 from skmohn._core._scaling import (
     fitted_input_scaler,
@@ -22,9 +23,10 @@ from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
 from skmohn.blm import _codec
 from skmohn.blm._codec import encode, grid_step
+from skmohn.blm._inputs import InputCoding
 from skmohn.blm._network import Layout, activate
 from skmohn.blm._policy import make_policy
-from skmohn.blm._samples import read_table
+from skmohn.blm._samples import read_numbers
 from skmohn.blm._serialization import read_controller, read_network
 
 _MLP = TypeVar("_MLP", MLPClassifier, MLPRegressor)
@@ -59,6 +61,7 @@ def make_fitted(
     layout: Layout,
     codes: NDArray[np.integer],  # (n_weights,)
     scalers: Iterable[StandardScaler | None],
+    inputs: InputCoding,
 ) -> Any:
     """Set all fitted attributes that predictions need."""
     model.w_max_ = np.array(model.w_max)
@@ -67,7 +70,8 @@ def make_fitted(
     for name, value in attributes.items():
         setattr(model, name, value)
     model.input_scaler_, model.target_scaler_ = scalers
-    model.n_features_in_, model.n_movable_bits_ = layout.sizes[0], model.n_bits
+    model._inputs, model.n_features_in_ = inputs, len(inputs.n_levels)
+    model.n_movable_bits_ = model.n_bits
     model._made_with, model._n_continued = model._network_parameters(), 0
     model._loss, model.out_activation_ = model.loss, model._out_activation()
     return model
@@ -81,7 +85,12 @@ def restore_network(cls: Any, packed: bytes) -> Any:
     model._set_targets(model._target_type.from_plain(header))
     if header["columns"]:
         model.feature_names_in_ = np.array(header["columns"], dtype=object)
-    return make_fitted(model, layout, codes, map(_scaler, header["scalers"]))
+    model._categories, inputs = header["categories"], header["coding"]
+    if inputs.is_plain:
+        stored = header["scalers"][0]
+        unknown = np.full(layout.sizes[0], np.nan)
+        inputs = InputCoding.plain(unknown if stored is None else np.array(stored[0]))
+    return make_fitted(model, layout, codes, map(_scaler, header["scalers"]), inputs)
 
 
 def _scaler(stored: NDArray[np.float64] | None) -> StandardScaler | None:
@@ -141,6 +150,14 @@ def restore_controller(cls: Any, packed: bytes) -> Any:
 def fill_mlp(model: Any, mlp: _MLP, examples: NDArray | None = None) -> _MLP:
     """Set equal weights in scikit-learn's network, with the scales folded in."""
     # Classifiers need `examples`: labels as a user writes them, of every class.
+    coding, names = model._inputs, column_names(model)
+    if not coding.is_plain:
+        j = int(np.argmax((coding.n_levels > 0) | coding.has_missing))
+        raise ValueError(
+            f"column {names[j]} holds categories, or had missing values in fit, but an "
+            "MLP takes known numbers: encode and impute in front of the network, in a "
+            "Pipeline, for instance by OneHotEncoder and SimpleImputer"
+        )
     if model._made_with["recurrent"]:
         raise ValueError("scikit-learn has no recurrent networks")
     if model._made_with["activation"] == "step":
@@ -220,9 +237,14 @@ def round_mlp(
     check_parameters(model)
     if model.recurrent:
         raise ValueError("recurrent must be False: an MLP has no memory")
+    if not isinstance(model.categorical_features, str | None):
+        raise ValueError(
+            "categorical_features must be None: an MLP takes numbers alone"
+        )
     # The MLP checks the columns, and their names.
     answers = mlp.predict(X)
-    X = read_table(model, X, reset=True)
+    X = read_numbers(model, X, reset=True, dtype=np.float64)
+    model._categories = Categories({}, model.handle_unknown)
     scalers = None, None
     if model.standardize:
         outputs = np.reshape(answers, (len(X), -1))
@@ -230,6 +252,9 @@ def round_mlp(
             fitted_input_scaler(pull_in(X), "X"),
             fitted_scaler(pull_in(outputs), "y") if model._scales_targets else None,
         )
+    of_numbers: Any = scalers[0]
+    means = X.mean(axis=0) if of_numbers is None else of_numbers.mean_
+    inputs = InputCoding.plain(means)
     coefs, intercepts = _unscaled(mlp, *scalers)
     if scalers[0] is not None:
         X = scalers[0].transform(X)
@@ -239,7 +264,7 @@ def round_mlp(
     model._per_step, layout = None, Layout(tuple(sizes))
     codes = layout.join(coefs, intercepts, []).astype(np.int32)
     model._read_mlp(mlp)
-    return make_fitted(model, layout, codes, scalers)
+    return make_fitted(model, layout, codes, scalers, inputs)
 
 
 def _unscaled(

@@ -37,6 +37,11 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
     Training flips their bits and keeps changes that lower the loss, so weights may have
     few bits, activations need no gradient, and the loss may have any form.
 
+    Tables may have categories and missing values. A missing number counts as the mean
+    of its column in `fit`; if some were missing there, a further input of 0 or 1 says
+    so, and missing categories are a category of their own. Else the inputs of a missing
+    category are at their means.
+
     Parameters
     ----------
     hidden_layer_sizes : int or array-like of int, default=(20,)
@@ -96,6 +101,14 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         by a hundred ranges of the others, which warns; at most five) then count as its
         median in `fit`, and samples with such targets are left out, with a warning,
         unless the loss is one of all outputs.
+    categorical_features : "from_dtype", array-like of bool, int or str, or None, \
+            default="from_dtype"
+        Columns that hold categories: a mask, indices or names. "from_dtype" takes text
+        and categorical dtypes, but leaves out text that differs in ten rows and 95% of
+        them or more, as ids do. Each category is an input of 0 or 1, of two categories
+        the second alone. Sequences have none.
+    handle_unknown : {"error", "missing"}, default="error"
+        Whether to reject a category not seen in `fit` or treat it as missing.
     n_restarts : int, default=1
         Number of runs from different random starts ([1]_ "repeated local search").
     ensemble : int, default=1
@@ -114,8 +127,8 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
     validation_fraction : float, default=0.1
         Fraction of the samples held out by `early_stopping`.
     warm_start : bool, default=False
-        Whether `fit` continues from the previous weights, with the same scales. Sizes,
-        bits, ranges and activation must not change.
+        Whether `fit` continues from the previous weights, with the same scales and
+        categories. Sizes, bits, ranges and activation must not change.
     random_state : int, RandomState instance or None, default=None
         Seed for starts, moves and the samples held out.
     n_jobs : int, default=None
@@ -232,6 +245,8 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         perturbation: float = 0.01,
         alpha: float | str = "auto",
         standardize: bool = True,
+        categorical_features: ArrayLike | None = "from_dtype",
+        handle_unknown: str = "error",
         n_restarts: int = 1,
         ensemble: int = 1,
         max_flips: int | str = "auto",
@@ -258,6 +273,8 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         self.perturbation = perturbation
         self.alpha = alpha
         self.standardize = standardize
+        self.categorical_features = categorical_features
+        self.handle_unknown = handle_unknown
         self.n_restarts = n_restarts
         self.ensemble = ensemble
         self.max_flips = max_flips
@@ -285,7 +302,7 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training samples. Sparse input is converted to dense.
+            Training samples; NaN means missing. Sparse input is converted to dense.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Target values.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -322,7 +339,7 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples; those of the first call also set the scales.
+            Samples; those of the first call also set the scales and categories.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Target values.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -359,6 +376,9 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
 
     def to_mlp(self) -> MLPRegressor:
         """Convert the network to an equal one of scikit-learn, with scales folded in.
+
+        One that has read categories, or missing values in `fit`, has none: encode them
+        in front of it, in a Pipeline.
 
         Returns
         -------

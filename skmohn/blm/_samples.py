@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -15,16 +16,22 @@ from sklearn.utils.validation import check_consistent_length
 
 from skmohn._core._bad_values import (
     LEFT_OUT,
-    refuse_times,
     warn_of_lone,
     warn_of_merged,
 )
+from skmohn._core._categories import Categories
+from skmohn._core._categories import read_table as read_categories
 from skmohn._core._quantiles import mask_lone, mask_remote, pull_in, pull_in_fills
 from skmohn._core._rows import order_of
 from skmohn._core._sklearn import check_sample_weight, safe_indexing
+from skmohn._core._tables import (
+    array_as_fitted,
+    read_targets,
+    warn_of_target_markers,
+)
 from skmohn._core._text import refuse_text
 from skmohn._core._times import validate_columns
-from skmohn._core._types import TableLike, TableReader
+from skmohn._core._types import TableLike
 from skmohn._core._unreadable import refuse_unreadable
 from skmohn._core._validation import (
     as_counts,
@@ -34,6 +41,7 @@ from skmohn._core._validation import (
     to_numpy,
     weighted_rows,
 )
+from skmohn.blm._inputs import InputCoding
 from skmohn.blm._labels import Labels, RealTargets, weights_by_class
 from skmohn.blm._network import DatasetProblem, forward
 from skmohn.blm._policy import SequenceProblem, outputs_of
@@ -376,18 +384,57 @@ def learn_form(
     return SequenceForm(by_step)
 
 
-def read_table(estimator: TableReader, X: TableLike, **options: Any) -> Any:
-    """Dense table of numbers, with y if that is passed; learn its columns on reset."""
-    options = {"dtype": np.float64, "accept_sparse": "csr", **options}
+def read_table(
+    estimator: Any,
+    X: TableLike,
+    *,
+    reset: bool = False,  # whether to learn what the columns are
+    of_sequences: bool = False,  # whether rows are steps
+    dtype: Any = np.float64,  # of tables without categories
+    ensure_all_finite: bool = True,  # whether no number may be infinite
+) -> NDArray:
+    """Dense table of numbers, and of categories by number; NaN is unknown."""
+    if of_sequences:
+        return _read_steps(estimator, X, reset, dtype, ensure_all_finite)
+    if not reset and ensure_all_finite and not estimator._categories.of_text:
+        types = dtype if isinstance(dtype, list) else [dtype]
+        if (known := array_as_fitted(estimator, X, types)) is not None:
+            return known
+    plain = partial(
+        validate_columns,
+        estimator,
+        accept_sparse="csr",
+        dtype=dtype,
+        ensure_all_finite="allow-nan" if ensure_all_finite else False,
+    )
+    return densify(read_categories(estimator, X, read_plain=plain, reset=reset))
+
+
+def _read_steps(
+    estimator: Any, X: TableLike, reset: bool, dtype: Any, ensure_all_finite: bool
+) -> NDArray:
+    """Steps of sequences, which are known numbers."""
+    if reset:
+        wanted = estimator.categorical_features
+        if not (wanted is None or isinstance(wanted, str) or np.size(wanted) == 0):
+            raise ValueError(
+                f"categorical_features={wanted!r} is for tables, not for sequences: "
+                "OneHotEncoder makes numbers of categories"
+            )
+        estimator._categories = Categories({}, estimator.handle_unknown)
     X = to_numpy(X)
     refuse_text(X, (), ", but numbers are needed: OneHotEncoder converts {it}")
     refuse_unreadable(X)
-    if options.get("reset"):
+    if reset:
         warn_of_merged(X)
-    found = validate_columns(estimator, X, **options)
-    if "y" in options:
-        return densify(found[0]), found[1]
-    return densify(found)
+    return read_numbers(
+        estimator, X, reset=reset, dtype=dtype, ensure_all_finite=ensure_all_finite
+    )
+
+
+def read_numbers(estimator: Any, X: TableLike, **options: Any) -> NDArray:
+    """Dense table without categories."""
+    return densify(validate_columns(estimator, X, accept_sparse="csr", **options))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -400,6 +447,7 @@ class SampleForm:
     class_weight: Any = None  # as in scikit-learn
     rows: Any = None  # TableForm or SequenceForm
     targets: Any = None  # Labels or RealTargets
+    inputs: InputCoding | None = None
     # Targets among which classes are balanced, by default those that are read.
     balanced_targets: Any = None
 
@@ -412,11 +460,15 @@ def read_samples(
     X, y, weight = _drop_unweighted(X, densify(y), weight)
     recurrent = form.estimator.recurrent
     kind = form.rows or learn_form(recurrent, X, y, not is_numeric)
-    rows = kind.rows(X, y, weight)
-    if is_numeric:
-        refuse_times(to_numpy(rows.y))
-    options = {"y": rows.y, "multi_output": True, "y_numeric": is_numeric}
-    X, y = read_table(form.estimator, rows.X, reset=is_first, **options)
+    rows, estimator = kind.rows(X, y, weight), form.estimator
+    if rows.y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    of_sequences = rows.lengths is not None
+    X = read_table(estimator, rows.X, reset=is_first, of_sequences=of_sequences)
+    y = read_targets(rows.y, estimator=estimator, several=True, numeric=is_numeric)
+    check_consistent_length(X, y)
+    if is_first and is_numeric:
+        warn_of_target_markers(y)
     coding = form.targets or form.target_type.learn(y, form.classes)
     targets = coding.encode(y)
     given = check_sample_weight(rows.sample_weight, X, ensure_non_negative=True)
@@ -424,7 +476,11 @@ def read_samples(
     by_class = weights_by_class(form.class_weight, rows.targets, form.balanced_targets)
     weights = np.zeros(len(X))
     weights[rows.has_target] = as_counts(given[rows.has_target] * by_class)
-    later = replace(form, rows=kind, targets=coding, balanced_targets=rows.targets)
+    inputs = form.inputs or InputCoding.learn(X, weights, estimator._categories)
+    X = inputs.encode(X, getattr(estimator, "feature_names_in_", None))
+    later = replace(
+        form, rows=kind, targets=coding, inputs=inputs, balanced_targets=rows.targets
+    )
     return Samples(X, targets, weights, rows.lengths), later
 
 

@@ -10,6 +10,8 @@
 # - of each layer the range of its weights, in double precision; of a controller the
 #   steps between layers, and within those where there are such weights;
 # - means and scales of the inputs, then of the targets, if there are any;
+# - if there are categories, or were missing values in `fit`: the means of the inputs
+#   where they are missing, and the columns, as JSON;
 # - labels, unless they are 0, 1, 2 ... as int64, and names of columns, if asked for: as
 #   JSON, behind its number of bytes;
 # - the weights, Gray codes of so many bits each.
@@ -23,21 +25,25 @@ import json
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skmohn._core._categories import Categories, fit_encoder
 from skmohn._core._fitting import warn_caller
 from skmohn._core._names import name_columns
 from skmohn._core._tuned import tuned
 from skmohn.blm import _codec
+from skmohn.blm._inputs import InputCoding
 from skmohn.blm._network import FARTHEST_INPUT, Layout
 
 _MAGIC = b"BLM3"
 _DIGEST_SIZE: Final = 8
 _INPUTS: Final = 1
 _TARGETS: Final = 2
+_COLUMNS: Final = 4
 # Seven bits in each: more than any memory holds of units, or of bytes of text.
 _MAX_NUMBER_BYTES: Final = 5
 # Steps of a sequence for which outputs must be finite.
@@ -314,8 +320,12 @@ def _warn_of_ensemble(model: Any) -> None:
 
 def _warn_of_zones(model: Any) -> None:
     """Warn of columns of times: bytes have no room for their zones."""
-    zones = getattr(model, "_time_zones", {})
-    moments = [j for j, zone in zones.items() if not isinstance(zone, str)]
+    zones, categorical = getattr(model, "_time_zones", {}), model._categories.encoders
+    moments = [
+        j
+        for j, zone in zones.items()
+        if not (isinstance(zone, str) or j in categorical)
+    ]
     if moments:
         names = name_columns(
             getattr(model, "feature_names_in_", None), model.n_features_in_
@@ -338,7 +348,8 @@ def write_network(
     _warn_of_zones(model)
     columns: NDArray = getattr(model, "feature_names_in_", np.array([]))
     columns = columns[: None if names else 0]
-    sizes = model.n_features_in_, *made_with["hidden_layer_sizes"], model.n_outputs_
+    coding = model._inputs
+    sizes = coding.n_inputs, *made_with["hidden_layer_sizes"], model.n_outputs_
     plain = header.get("classes"), header.get("dtype")
     scalers = model.input_scaler_, model.target_scaler_
     layout = Layout(sizes, made_with["recurrent"])
@@ -365,7 +376,9 @@ def write_network(
             made_with["activation"],
             _LOSSES.index(model._loss),
             flags,
-            _INPUTS * (scalers[0] is not None) + _TARGETS * (scalers[1] is not None),
+            _INPUTS * (scalers[0] is not None)
+            + _TARGETS * (scalers[1] is not None)
+            + _COLUMNS * (not coding.is_plain),
         ),
         model.w_max_.astype("<f8").tobytes(),
     ]
@@ -373,6 +386,8 @@ def write_network(
         if table is None:
             continue
         parts.append((_in_single(table) if single else table.astype("<f8")).tobytes())
+    if not coding.is_plain:
+        parts += _write_columns(model, coding, single)
     if flags["labels"]:
         parts.append(_text(plain[::-1]))
     if flags["columns"]:
@@ -398,6 +413,49 @@ def _in_single(table: NDArray[np.float64]) -> NDArray[np.float32]:
     return single
 
 
+def _write_columns(model: Any, coding: InputCoding, single: bool) -> list[bytes]:
+    """Means of inputs, and what each column of a table holds."""
+    categories: Categories = model._categories
+    names = name_columns(
+        getattr(model, "feature_names_in_", None), model.n_features_in_
+    )
+    # Of numbers, whether some were missing in fit; None where all were, or of text that
+    # is left out; of categories these, and None for a missing one.
+    columns: list[Any] = coding.has_missing.tolist()
+    for j in np.flatnonzero(coding.n_levels == 1).tolist():
+        columns[j] = "" if j in categories.left_out else None
+    for j, values in categories.known().items():
+        columns[j] = _plain_categories(values, names[j])
+        columns[j] += [None] * bool(coding.has_missing[j])
+    with np.errstate(over="ignore"):
+        means = coding.means.astype("<f4" if single else "<f8")
+    if not np.isfinite(means).all():
+        raise ValueError("means are too large for single precision: pass single=False")
+    return [means.tobytes(), _text([categories.handle_unknown, columns])]
+
+
+def _plain_categories(values: NDArray, name: str) -> list[Any]:
+    """Categories as JSON can hold them."""
+    plain = [v.item() if isinstance(v, np.generic) else v for v in values.tolist()]
+    if not _are_categories(plain):
+        raise ValueError(
+            f"column {name} has the category {plain[0]!r:.60}, and bytes hold "
+            "categories that are all text, all booleans or all numbers: make text of "
+            "it by astype(str), or save the model by pickle, joblib or skops"
+        )
+    return plain
+
+
+def _are_categories(values: list[Any]) -> bool:
+    """Whether values are as the categories of a column: alike, and ascending."""
+    kinds = {*map(type, values)}
+    if not ((len(kinds) <= 1 and kinds <= {str, bool}) or kinds <= {int, float}):
+        return False
+    if any(isinstance(value, float) and not np.isfinite(value) for value in values):
+        return False
+    return all(a < b for a, b in pairwise(values))
+
+
 def _are_counted(classes: Sequence[object], dtype: str) -> bool:
     return dtype == "<i8" and classes == list(range(len(classes)))
 
@@ -416,8 +474,13 @@ def read_network(
         _read_scaler(source, size, flags["single"]) if last >> 4 & which else None
         for which, size in ((_INPUTS, layout.sizes[0]), (_TARGETS, layout.sizes[-1]))
     ]
+    coding, categories = InputCoding.plain(np.zeros(0)), Categories({}, "error")
+    if last >> 4 & _COLUMNS:
+        coding, categories = _read_columns(source, layout.sizes[0], flags["single"])
+    n_columns = len(coding.n_levels) or layout.sizes[0]
     header = {
         "params": {
+            "handle_unknown": categories.handle_unknown,
             "recurrent": flags["recurrent"],
             "activation": activation,
             "n_bits": n_bits,
@@ -431,7 +494,9 @@ def read_network(
         "one_dimensional": flags["one_dimensional"],
         "multilabel": flags["multilabel"],
         **_read_labels(source, flags, layout.sizes[-1]),
-        "columns": _read_columns(source, layout.sizes[0]) if flags["columns"] else [],
+        "columns": _read_names(source, n_columns) if flags["columns"] else [],
+        "coding": coding,
+        "categories": categories,
     }
     codes = _codes(source, layout, n_bits)
     weights = codes * layout.spread(_codec.grid_step(n_bits, w_max))
@@ -448,7 +513,11 @@ def _read_loss(cls: type, last: int, flags: dict[str, bool], n_outputs: int) -> 
     _require(loss in _LOSSES_OF[cls.__name__], f"a {cls.__name__} has no loss {loss!r}")
     is_regressor = cls.__name__ == "BLMRegressor"
     scaled = (0, _INPUTS | _TARGETS * is_regressor)
-    _require(last >> 4 in scaled, "it scales other columns than fit does")
+    _require(last >> 4 & ~_COLUMNS in scaled, "it scales other columns than fit does")
+    _require(
+        not (last >> 4 & _COLUMNS and flags["recurrent"]),
+        "its sequences have categories",
+    )
     _require(
         flags["recurrent"] == flags["sequences"] >= flags["per_step"],
         "its samples are neither rows nor sequences",
@@ -495,7 +564,62 @@ def _read_labels(
     return {"dtype": dtype, "classes": classes}
 
 
-def _read_columns(source: _Bytes, n: int) -> list[str]:
+def _read_columns(
+    source: _Bytes, n_inputs: int, single: bool
+) -> tuple[InputCoding, Categories]:
+    """Coding of columns, and their categories."""
+    means = source.floats(n_inputs, "<f4" if single else "<f8")
+    found = source.text()
+    _require(
+        isinstance(found, list)
+        and len(found) == 2
+        and found[0] in ("error", "missing")
+        and isinstance(found[1], list)
+        and all(map(_is_column, found[1])),
+        "its columns are no numbers, categories or text",
+    )
+    unknown, columns = found
+    n_levels = [
+        len(each) if isinstance(each, list) else int(not isinstance(each, bool))
+        for each in columns
+    ]
+    has_missing = [each is True or _has_missing(each) for each in columns]
+    coding = InputCoding(np.array(n_levels, np.intp), np.array(has_missing), means)
+    _require(
+        columns and not coding.is_plain and coding.n_inputs == n_inputs,
+        f"its columns have not the {n_inputs} inputs of the network",
+    )
+    is_number = np.isin(np.arange(n_inputs), coding.starts[coding.numbers])
+    _require(
+        np.all(is_number | ((means >= 0.0) & (means <= 1.0))),
+        "a mean of zeros and ones is none",
+    )
+    encoders = {
+        j: fit_encoder(np.array([_or_nan(v) for v in each], object).reshape(-1, 1))
+        for j, each in enumerate(columns)
+        if isinstance(each, list)
+    }
+    left_out = tuple(j for j, each in enumerate(columns) if each == "")
+    return coding, Categories(encoders, unknown, left_out=left_out)
+
+
+def _is_column(each: Any) -> bool:
+    """Whether it says what a column of a table holds."""
+    if isinstance(each, list):
+        return bool(each) and _are_categories(each[: -1 if each[-1] is None else None])
+    return each is None or isinstance(each, bool) or each == ""
+
+
+def _or_nan(value: Any) -> Any:
+    return np.nan if value is None else value
+
+
+def _has_missing(column: Any) -> bool:
+    """Whether a missing value is one of the levels of a column."""
+    return isinstance(column, list) and column[-1] is None
+
+
+def _read_names(source: _Bytes, n: int) -> list[str]:
     """Names of columns."""
     names = source.text()
     _require(

@@ -928,7 +928,6 @@ def test_headers_of_this_computer_may_be_in_one_folder(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"X": np.full((2, 4), np.nan)}, "contains NaN"),
         ({"X": np.full((2, 4), np.inf)}, "contains infinity"),
         ({"X": np.zeros((2, 3))}, "X has 3 features"),
         ({"input_scale": 0.0}, "input_scale must be a positive number"),

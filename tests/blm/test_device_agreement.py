@@ -243,11 +243,11 @@ def test_what_is_not_a_number_is_answered_alike(tmp_path, standardize, activatio
 def test_integers_are_always_numbers():
     model = BLMClassifier(**QUICK).fit(X, WORDS)
     device = model.to_c("net", X=X, input_type="int16", input_scale=1e-3)
-    for value in (np.nan, np.inf):
-        with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
-            device.predict([[value] * 3])
-    with pytest.raises(ValueError, match="contains NaN"):
-        model.to_c("net", X=np.full((2, 3), np.nan))
+    with pytest.raises(ValueError, match="contains infinity"):
+        device.predict([[np.inf] * 3])
+    # What is missing is the mean, as for the estimator.
+    unknown = np.full((1, 3), np.nan)
+    assert_array_equal(device.run(unknown), device.run(X.mean(axis=0, keepdims=True)))
     device = model.to_c("net", X=X)
     most = np.finfo(np.float32).max
     for sign in (1.0, -1.0):

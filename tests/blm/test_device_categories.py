@@ -328,3 +328,73 @@ def test_a_weight_is_found_in_its_row(n_bits):
         # Python's integers have no sign as their eighth or sixteenth bit.
         wanted = codes[0, k] % 2**n_bits if packing.is_signed else codes[0, k]
         assert names["found"] == wanted
+
+
+# ------------------------------------------------- categories that a network has read
+
+
+COLORS = np.array(["blue", "green", "red"])[RNG.integers(0, 3, N)]
+SEX = np.array(["f", "m"])[BIT]
+AGE = np.where(RNG.random(N) < 0.2, np.nan, Z[:, 1])
+ROWS = pd.DataFrame({"color": COLORS, "z": Z[:, 0], "sex": SEX, "age": AGE})
+HAND = np.column_stack(
+    [
+        *(color == COLORS for color in ("blue", "green", "red")),
+        Z[:, 0],
+        SEX == "m",
+        np.where(np.isnan(AGE), np.nanmean(AGE), AGE),
+        np.isnan(AGE),
+    ]
+)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_c_of_a_table_is_that_of_its_columns_by_hand(way):
+    unit, by_hand = 1.0, 1.0
+    if WAYS[way]["input_type"] != "float32":
+        unit, by_hand = [9.0, 0.001, 9.0, 0.1], [1.0, 1.0, 1.0, 0.001, 1.0, 0.1, 1.0]
+    wanted = BLMClassifier((4,), n_bits=6, **QUICK).fit(HAND, MANY)
+    wanted = wanted.to_c(
+        "net", X=HAND, one_hot=[[0, 1, 2]], input_scale=by_hand, **WAYS[way]
+    )
+    model = BLMClassifier((4,), n_bits=6, **QUICK).fit(ROWS, MANY)
+    device = model.to_c("net", X=ROWS, input_scale=unit, **WAYS[way])
+    assert device.header == wanted.header
+    assert device.test == wanted.test
+    assert_array_equal(device.predict(ROWS), wanted.predict(HAND))
+    assert device.input_names == [
+        *("z", "sex=m", "age", "age is missing"),
+        "color=blue | color=green | color=red",
+    ]
+    raw = device._reader.read(model._rows_of(ROWS)[0])
+    assert_array_equal(raw[:, 1], BIT)
+    assert_array_equal(raw[:, 4], np.unique(COLORS, return_inverse=True)[1])
+    # A category that fit has not seen has no number: it is as none of them.
+    unseen = model._rows_of(ROWS.assign(color=None))[0]
+    assert np.all(device._reader.read(unseen)[:, 4] == 3)
+
+
+def test_a_device_of_both_kinds_of_categories():
+    rows = ROWS.assign(**{f"kind{k}": ONES[:, k] for k in range(5)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = BLMClassifier((4,), n_bits=6, **QUICK).fit(rows, MANY)
+    names = [f"kind{k}" for k in range(5)]
+    device = model.to_c("net", X=rows, one_hot=[names])
+    assert device.input_names[-2:] == [
+        " | ".join(names),
+        "color=blue | color=green | color=red",
+    ]
+    assert device.agreement > 0.97
+    for column in ("color", "sex", "age"):
+        with pytest.raises(ValueError, match=f"one_hot has column {column}, which"):
+            model.to_c("net", X=rows, one_hot=[[column]])
+    with pytest.raises(ValueError, match="one for each of the 9 inputs"):
+        model.to_c("net", X=rows, input_scale=np.ones(13))
+    many = pd.DataFrame({"k": [f"k{k % 300}" for k in range(900)]})
+    options = {"n_bits": 4, "max_flips": 1, "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        wide = BLMRegressor((), **options).fit(many, np.arange(900.0) % 300)
+    with pytest.raises(ValueError, match="one input has 300 categories, but"):
+        wide.to_c("net", X=many, input_type="uint8")

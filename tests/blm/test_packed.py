@@ -28,6 +28,15 @@ DAYS = np.array(["2020-01-01", "2021-05-05"], dtype="datetime64[D]")[
     (Y > 0).astype(int)
 ]
 SEQUENCES = X.reshape(12, 5, 3)
+KINDS = pd.DataFrame(
+    {
+        "kind": np.where(X[:, 2] > 1.0, None, WORDS),
+        "z": np.where(X[:, 1] > 1.0, np.nan, X[:, 0]),
+        "n": np.arange(60) % 3,
+        "two": X[:, 2] > 0.0,
+        "lost": np.nan,
+    }
+)
 QUICK = {"hidden_layer_sizes": (3,), "max_flips": 50, "random_state": 0, "n_bits": 5}
 
 
@@ -53,6 +62,9 @@ MODELS = {
     "ends": lambda: BLMClassifier(**QUICK, recurrent="sequences").fit(
         SEQUENCES, WORDS[::5]
     ),
+    "kinds": lambda: BLMRegressor(
+        **QUICK, categorical_features=["kind", "n", "two"]
+    ).fit(KINDS, Y),
     "steers": lambda: BLMController((2,), **CONTROLLER).fit(rate),
     "recalls": lambda: BLMController((2, 2), True, **CONTROLLER).fit(rate),
 }

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
+from itertools import islice
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,9 @@ class DeviceModel:
         The prefix of all names.
     header, test : str
         Text of ``name.h``, and of ``name_test.c``, empty without tests.
+    input_names : list of str
+        What each input of the device is. Of categories it lists all, in the order of
+        their numbers, from 0.
     activation_bits : int or None
         Bits of inputs and activations; None in single precision.
     accumulator_bits : tuple of int
@@ -127,7 +131,7 @@ class DeviceModel:
         self._model, self._program, self._reader = copy(model), program, reader
         self._answers = _answering(program)
         writer = render.writer_of(program)
-        self.name = name
+        self.name, self.input_names = name, _name_inputs(model, reader)
         self.header = render.header(name, program, self._answers)
         self.weight_bytes = writer.weights.nbytes
         tables = sum(array.nbytes for array in writer.arrays())
@@ -160,7 +164,9 @@ class DeviceModel:
             As for `predict` of the estimator. Inputs are rounded to the unit and cut to
             the range that the device has. If the device is given float32, numbers may
             also be infinite, which are cut, or NaN, which count as the mean of their
-            column in `fit`, or as zero if the estimator does not standardize.
+            column in `fit`, or as zero if the estimator does not standardize. Missing
+            values of tables that had some in `fit`, or have categories, are as in
+            `predict`; but a category that is none of those of `fit` is zeros.
 
         Returns
         -------
@@ -218,6 +224,13 @@ class DeviceModel:
         return render.test_file(self.name, self._program, raw, expected)
 
 
+def _name_inputs(model: Any, reader: InputSpec) -> list[str]:
+    """Names of the inputs of a device."""
+    names = iter([model._input_names()[column] for column in reader.columns])
+    numbers = [next(names) for _ in reader.unit]
+    return [*numbers, *(" | ".join(islice(names, size)) for size in reader.groups)]
+
+
 def _answering(program: Program) -> OutputDecoder:
     """Decoder of the outputs of a program."""
     network = program.network
@@ -232,6 +245,14 @@ def _answering(program: Program) -> OutputDecoder:
 
 class DeviceMixin:
     """Export of BLM estimators to devices."""
+
+    # InputCoding of the columns as inputs of the network; None if they are these.
+    _inputs: Any = None
+
+    def _input_names(self) -> list[str]:
+        """Names of the inputs of the network."""
+        model: Any = self
+        return column_names(model)
 
     def to_c(
         self,
@@ -275,13 +296,18 @@ class DeviceMixin:
             a sensor. Integers avoid floating point altogether.
         input_scale : float or array-like of shape (n_features,), default=1.0
             What an input of 1 stands for in the table, such as 0.1 for tenths. Those of
-            columns in `one_hot` are not looked at.
+            columns in `one_hot`, and of categories, are not looked at.
         one_hot : sequence of sequences of int or str, default=()
             Columns that `OneHotEncoder` has made of a column of categories, by index or
             name, for each such column. The device is given the number of the category
             in their place, after all inputs that are numbers: 0 if the first of these
             columns is 1, and so on; any other number, also below 0, stands for none of
-            them, as with ``handle_unknown="ignore"``. Fractions are cut off.
+            them, as with ``handle_unknown="ignore"``. Fractions are cut off. Columns
+            that the estimator reads as more than two categories are such inputs anyway,
+            the last ones, with the numbers of the sorted categories, then that of
+            missing ones if `fit` had any; of two categories the device is given 0 or 1.
+            Where numbers were missing in `fit`, it is also given 1 if they are, else 0:
+            see `input_names` of what is returned.
         activation_bits : int or "auto", default="auto"
             Bits of inputs and activations with the sign, 4 to 16. "auto" is 12, and for
             classifiers that are not recurrent 8 if at least 99.5 % of the labels of X
@@ -328,7 +354,7 @@ class DeviceMixin:
         network = network_of(self)
         _check_targets(network)
         columns, groups = _read_groups(one_hot, self, input_type)
-        unit = _read_unit(input_scale, network)[columns[: len(columns) - sum(groups)]]
+        unit = _read_unit(input_scale, self)[columns[: len(columns) - sum(groups)]]
         reader = InputSpec(input_type, unit, columns, groups)
         network = network.with_categories(columns, groups)
         _check_unit(reader, network)
@@ -359,9 +385,9 @@ class DeviceMixin:
         return device
 
 
-def _read_unit(input_scale: ArrayLike, network: Network) -> NDArray[np.float64]:
-    """Unit of each input."""
-    n_inputs = network.layout.sizes[0]
+def _read_unit(input_scale: ArrayLike, model: Any) -> NDArray[np.float64]:
+    """Unit of each input of the network."""
+    n_inputs = model.n_features_in_
     if isinstance(input_scale, Real):
         input_scale = np.full(n_inputs, float(input_scale))
     unit = check_array(
@@ -375,7 +401,13 @@ def _read_unit(input_scale: ArrayLike, network: Network) -> NDArray[np.float64]:
             f"input_scale must be a positive number, or one for each of the {n_inputs} "
             f"inputs, got {unit!r}"
         )
-    return unit
+    coding = model._inputs
+    if coding is None:
+        return unit
+    # Indicators are 0 or 1 in every type.
+    units = np.ones(coding.n_inputs)
+    units[coding.starts[coding.numbers]] = unit[coding.numbers]
+    return units
 
 
 def _check_targets(network: Network) -> None:
@@ -400,7 +432,7 @@ def _is_flat(group: Any) -> bool:
 def _read_groups(
     one_hot: Sequence[Sequence[int | str]], model: Any, kind: str
 ) -> tuple[NDArray[np.int64], tuple[int, ...]]:
-    """Columns of the table, those of categories last, and how many each of them has."""
+    """Inputs of the network, categories last, and how many of them each has."""
     refuse_set(one_hot, "one_hot")
     if not all(_is_flat(group) for group in one_hot):
         raise ValueError(
@@ -414,14 +446,34 @@ def _read_groups(
     sizes = tuple(map(len, groups))
     if 0 in sizes:
         raise ValueError(f"one_hot has a group without columns: {one_hot!r}")
+    coding, what = model._inputs, "one_hot has {} columns for one input"
+    if coding is not None:
+        found = _find_numbers(found, model)
+        own = coding.groups.values()
+        found += [at for inputs in own for at in inputs.tolist()]
+        sizes, n = (*sizes, *map(len, own)), coding.n_inputs
+        what = "one input has {} categories"
     if max(sizes, default=0) > MAX_CATEGORIES[kind]:
         raise ValueError(
-            f"one_hot has {max(sizes)} columns for one input, but input_type={kind!r} "
+            f"{what.format(max(sizes))}, but input_type={kind!r} "
             f"can encode only {MAX_CATEGORIES[kind]} categories and none of them: use "
             'input_type="int16"'
         )
     numbers = np.setdiff1d(np.arange(n), found)
     return np.concatenate([numbers, np.array(found, dtype=np.int64)]), sizes
+
+
+def _find_numbers(columns: Sequence[int], model: Any) -> list[int]:
+    """Inputs that are columns of numbers, of which none was missing in `fit`."""
+    coding = model._inputs
+    others = [j for j in columns if coding.n_levels[j] or coding.has_missing[j]]
+    if others:
+        raise ValueError(
+            f"one_hot has column {column_names(model)[others[0]]}, which holds "
+            "categories or had missing values in fit: leave it out, since the device "
+            "is given the numbers of such categories anyway"
+        )
+    return coding.starts[columns].tolist() if columns else []
 
 
 def _check_unit(reader: InputSpec, network: Network) -> None:
@@ -442,7 +494,7 @@ def _warn_of_cuts(model: Any, reader: InputSpec, X: TableLike) -> None:
     cut = reader.cut(model._rows_of(X)[0])
     if len(cut):
         low, high = reader.ends
-        names = [column_names(model)[column] for column in cut]
+        names = [model._input_names()[column] for column in cut]
         warn_caller(
             f"X has numbers that input_type={reader.kind!r} cannot hold, in {names}: "
             f"they are clipped to {low} and {high} times input_scale. Use another "
@@ -453,7 +505,7 @@ def _warn_of_cuts(model: Any, reader: InputSpec, X: TableLike) -> None:
 def _report_agreement(model: Any, device: DeviceModel) -> None:
     """Print the agreement on X and warn if it is low; else of what is lost anyway."""
     reader, network = device._reader, device._program.network
-    given = reader, network, column_names(model)
+    given = reader, network, model._input_names()
     if device._agreement is None:
         for loss in [*coarse_numbers(*given), *cut_inputs(*given)]:
             warn_caller(f"{loss}, or pass X to see what is lost")

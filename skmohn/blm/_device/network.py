@@ -133,7 +133,7 @@ def of_estimator(
     labels: Labels | None = None,
 ) -> Network:
     """Network of a fitted classifier or regressor."""
-    sizes = model.n_features_in_, *made_with["hidden_layer_sizes"], model.n_outputs_
+    sizes = model._inputs.n_inputs, *made_with["hidden_layer_sizes"], model.n_outputs_
     layout = Layout(sizes, made_with["recurrent"])
     steps = grid_step(made_with["n_bits"], model.w_max_)
     spread = layout.spread(steps)
