@@ -2,18 +2,28 @@
 
 from skmohn.blm._device.agreement import coarse_numbers, compare, report
 from skmohn.blm._device.inputs import InputSpec
-from skmohn.blm._device.network import Network, network_of, read_rows
+from skmohn.blm._device.network import (
+    Network,
+    coding_of,
+    input_names,
+    network_of,
+    read_numbers,
+)
+from skmohn.blm._inputs import InputCoding
 from skmohn.blm._kernels import ACTIVATIONS, LOSSES
 from skmohn.blm._network import address_of_activation, address_of_loss
 
 __all__ = [
+    "InputCoding",
     "InputSpec",
     "Network",
     "coarse_numbers",
+    "coding_of",
     "compare",
     "compile_kernels",
+    "input_names",
     "network_of",
-    "read_rows",
+    "read_numbers",
     "report",
     "require_policy",
 ]

@@ -146,6 +146,15 @@ class InputCoding:
             self._encode_levels(inputs[:, own], X[:, j], j, self.means[own])
         return inputs
 
+    def level_inputs(self, j: int) -> NDArray[np.float64]:
+        """Inputs of each category of a column, and of a missing one, the last."""
+        numbers = np.arange(self.n_levels[j] - self.has_missing[j] + 1.0)
+        numbers[-1] = np.nan
+        own = slice(self.starts[j], self.starts[j] + self.widths[j])
+        inputs = np.zeros((len(numbers), self.widths[j]))
+        self._encode_levels(inputs, numbers, j, self.means[own])
+        return inputs
+
     def _encode_levels(
         self, inputs: NDArray, numbers: NDArray, j: int, means: NDArray
     ) -> None:

@@ -8,18 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from skmohn._core._categories import column_names
 from skmohn._core._fitting import warn_caller
 from skmohn._core._optional import import_optional
 from skmohn._core._types import TableLike
 from skmohn.blm import BLMClassifier, BLMController, BLMRegressor
 from skmohn.blm._engine import (
+    InputCoding,
     InputSpec,
     Network,
     coarse_numbers,
+    coding_of,
     compare,
+    input_names,
     network_of,
-    read_rows,
+    read_numbers,
     report,
 )
 from skmohn.integrations._onnx_formula import Graph, as_tensor, formula_model
@@ -78,13 +80,14 @@ def to_onnx(
     Returns
     -------
     onnx.ModelProto
-        With the input ``X``, float32 of shape (n_samples, n_features); NaN counts as
-        the mean of its column in `fit`, or as zero if `model` does not standardize. For
-        a classifier the outputs are ``label`` and ``probabilities``, those of
-        `predict_proba`, or without these ``scores``: a column for each class or label,
-        also for two classes, whose scores have opposite signs. Otherwise the output is
-        ``predictions``, (n_samples, n_outputs). For a MOHN the input is float64, with
-        NaN for missing values; categories are their indices in `categories_`.
+        With the input ``X``, float32 of shape (n_samples, n_features). Categories are
+        their indices in sorted order, from 0; NaN, and what is no such index, is
+        missing; for a controller NaN is zero. For a classifier the outputs are
+        ``label`` and ``probabilities``, those of `predict_proba`, or without these
+        ``scores``: a column for each class or label, also for two classes, whose scores
+        have opposite signs. Otherwise the output is ``predictions``, (n_samples,
+        n_outputs). For a MOHN the input is float64, with NaN for missing values;
+        categories are their indices in `categories_`.
 
     Raises
     ------
@@ -136,39 +139,52 @@ def to_onnx(
     network = network_of(model)
     if network.layout.recurrent:
         raise ValueError("to_onnx writes no recurrent networks: to_c does")
-    made = _NetworkGraph(onnx, network, int(opset), quantized).write()
+    coding = coding_of(model)
+    made = _NetworkGraph(onnx, network, coding, int(opset), quantized).write()
     _compare(onnx, model, network, int(opset), X)
     return made
 
 
 def _compare(onnx: Any, model: Any, network: Network, opset: int, X: TableLike) -> None:
     """Compare predictions in single precision with those of the estimator."""
-    n_inputs = network.layout.sizes[0]
-    reader = InputSpec("float32", np.ones(n_inputs), np.arange(n_inputs))
-    losses = coarse_numbers(reader, network, column_names(model))
+    losses = coarse_numbers(
+        _in_single(network.layout.sizes[0]), network, input_names(model)
+    )
     if X is None:
         for loss in losses:
             warn_caller(f"{loss}, or pass X to see what is lost")
         return
     # The evaluator has small integers of late opsets alone; floats are their values.
-    floats = _NetworkGraph(onnx, network, opset, quantized=False).write()
+    coding = coding_of(model)
+    floats = _NetworkGraph(onnx, network, coding, opset, quantized=False).write()
     evaluator = importlib.import_module("onnx.reference").ReferenceEvaluator(floats)
-    wanted, (rows, _) = model.predict(X), read_rows(model, X)
-    found = np.asarray(evaluator.run(None, {"X": reader.read(rows)})[0])
+    wanted, rows = model.predict(X), read_numbers(model, X)
+    given = {"X": _in_single(rows.shape[1]).read(rows)}
+    found = np.asarray(evaluator.run(None, given)[0])
     if network.labels is not None:
         wanted, _ = as_tensor(wanted)
     other = "subtract from columns that are far from zero a number near their mean"
     report("ONNX", compare(found, wanted, network), losses or [f"{other}, before fit"])
 
 
+def _in_single(n_columns: int) -> InputSpec:
+    """Columns of a table in single precision."""
+    return InputSpec("float32", np.ones(n_columns), np.arange(n_columns))
+
+
 class _NetworkGraph(Graph):
     """Nodes and constants of a network."""
 
     def __init__(
-        self, onnx: Any, network: Network, opset: int, quantized: bool
+        self,
+        onnx: Any,
+        network: Network,
+        coding: InputCoding | None,  # None: inputs are those of a controller
+        opset: int,
+        quantized: bool,
     ) -> None:
         super().__init__(onnx, opset)
-        self.network = network
+        self.network, self.coding = network, coding
         kinds = [
             kind
             for kind, (bits, first, _) in _TYPES.items()
@@ -191,12 +207,50 @@ class _NetworkGraph(Graph):
             return self.add("Cast", above, to=self.types.FLOAT)
         return self.add(_ACTIVATIONS[kind], sums)
 
+    def inputs(self) -> str:
+        """Add the inputs of the network, made of the columns of the table."""
+        coding, means = self.coding, self.network.input_mean
+        if coding is None or coding.is_plain:
+            # Comparisons would take NaN for small: a step would be off, a class the
+            # first.
+            if coding is not None:
+                means = np.where(np.isnan(coding.means), means, coding.means)
+            return self.known("X", means)
+        parts, flags = [], []
+        for j, start in enumerate(coding.starts.tolist()):
+            column = self.add("Gather", "X", self.constant([j], "INT64"), axis=1)
+            if coding.n_levels[j] > 1:
+                parts.append(self.levels(column, j, coding))
+            elif coding.n_levels[j] == 0:
+                parts.append(self.known(column, coding.means[start : start + 1]))
+                if coding.has_missing[j]:
+                    is_missing = self.add("IsNaN", column)
+                    flags.append(self.add("Cast", is_missing, to=self.types.FLOAT))
+        return self.add("Concat", *parts, *flags, axis=1)
+
+    def known(self, numbers: str, means: NDArray[np.float64]) -> str:
+        """Add numbers with means in place of what is missing."""
+        unknown = self.add("IsNaN", numbers)
+        return self.add("Where", unknown, self.constant(means), numbers)
+
+    def levels(self, column: str, j: int, coding: InputCoding) -> str:
+        """Add the inputs of a column of categories."""
+        inputs = coding.level_inputs(j)
+        n = len(inputs) - 1
+        none, end = self.constant(0.0), self.constant(float(n))
+        is_category = self.add(
+            "And",
+            self.add("GreaterOrEqual", column, none),
+            self.add("Less", column, end),
+        )
+        number = self.add("Where", is_category, column, end)
+        number = self.add("Cast", number, to=self.types.INT64)
+        found = self.add("Gather", self.constant(inputs), number, axis=0)
+        return self.add("Squeeze", found, self.constant([1], "INT64"))
+
     def values(self) -> str:
         """Add the network: from inputs to the mean of all members' outputs."""
-        network, start = self.network, "X"
-        # Comparisons would take NaN for small: a step would be off, a class the first.
-        unknown, mean = self.add("IsNaN", start), self.constant(network.input_mean)
-        start = self.add("Where", unknown, mean, start)
+        network, start = self.network, self.inputs()
         if network.is_standardized:
             start = self.add("Sub", start, self.constant(network.input_mean))
             start = self.add("Div", start, self.constant(network.input_scale))
@@ -255,4 +309,6 @@ class _NetworkGraph(Graph):
 
     def write(self) -> Any:
         """ONNX model of inputs and outputs."""
-        return self.model(self.network.layout.sizes[0], "FLOAT", self.outputs())
+        n = self.network.layout.sizes[0]
+        n = n if self.coding is None else len(self.coding.n_levels)
+        return self.model(n, "FLOAT", self.outputs())

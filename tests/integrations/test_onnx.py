@@ -1,6 +1,7 @@
 """BLM networks as ONNX models: the same answers in onnxruntime."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
@@ -87,12 +88,49 @@ def test_what_is_not_a_number_counts_as_the_mean(name):
     model, y = CLASSIFIERS[name]
     model.set_params(n_bits=4, **QUICK).fit(X, y)
     lost = RNG.random(X.shape) < 0.4
-    mean = X.mean(axis=0) if model.standardize else np.zeros(4)
     made = to_onnx(model, opset=13)
-    found, wanted = (run(made, np.where(lost, fill, X)) for fill in (np.nan, mean))
+    fills = np.nan, X.mean(axis=0)
+    found, wanted = (run(made, np.where(lost, fill, X)) for fill in fills)
     assert set(found) == set(wanted)
     for what, values in found.items():
         assert_array_equal(values, wanted[what])
+
+
+@pytest.mark.parametrize("handle_unknown", ["error", "missing"])
+def test_categories_and_missing_values(capsys, handle_unknown):
+    table = pd.DataFrame(
+        {
+            "color": np.array(["blue", "green", "red"])[np.arange(80) % 3],
+            "a": X[:, 0],
+            "sex": np.where(X[:, 2] > 0, "f", "m"),
+            "b": np.where(X[:, 3] > 2, np.nan, X[:, 1]),
+            "room": np.where(X[:, 3] < -2, None, np.where(Y > 0, "attic", "hall")),
+            "site": "Bonn",
+        }
+    )
+    model = BLMRegressor((5,), handle_unknown=handle_unknown, **QUICK).fit(table, Y)
+    made = to_onnx(model, table)
+    assert "ONNX: R2 is 1.00000 for 80 answers" in capsys.readouterr().out
+    numbers = np.column_stack(
+        [
+            np.arange(80) % 3,
+            X[:, 0],
+            X[:, 2] <= 0,
+            table["b"],
+            np.where(X[:, 3] < -2, np.nan, Y <= 0),
+            np.zeros(80),
+        ]
+    )
+    answers = run(made, numbers)["predictions"][:, 0]
+    assert_allclose(answers, model.predict(table), atol=1e-5)
+    # What is no number of a category is missing, as are numbers that fit had all of.
+    table.loc[:19, "color"] = table.loc[20:39, "sex"] = None
+    table.loc[40:59, "room"], table.loc[60:, "a"] = None, np.nan
+    numbers[60:, 1] = np.nan
+    for odd in (np.nan, -1.0, 3.0, 1e30):
+        numbers[:20, 0] = numbers[20:40, 2] = numbers[40:60, 4] = odd
+        answers = run(made, numbers)["predictions"][:, 0]
+        assert_allclose(answers, model.predict(table), atol=1e-5)
 
 
 @pytest.mark.parametrize("opset", [13, 21, 25])
@@ -133,8 +171,8 @@ def test_rows_that_the_model_cannot_predict():
     model = BLMRegressor((5,), **QUICK).fit(X, Y)
     with pytest.raises(ValueError, match="X has 3 features"):
         to_onnx(model, X[:, :3])
-    with pytest.raises(ValueError, match="contains NaN"):
-        to_onnx(model, np.full((2, 4), np.nan))
+    with pytest.raises(ValueError, match="contains infinity"):
+        to_onnx(model, np.full((2, 4), np.inf))
 
 
 def test_classes_beyond_signed_integers():

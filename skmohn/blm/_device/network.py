@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from skmohn._core._types import TableLike
 from skmohn.blm._codec import grid_step
+from skmohn.blm._inputs import InputCoding
 from skmohn.blm._labels import Labels
 from skmohn.blm._network import Layout
 
@@ -192,11 +193,19 @@ def of_controller(
     )
 
 
-def read_rows(
-    model: Any, X: TableLike
-) -> tuple[NDArray[np.float64], NDArray[np.int64] | None]:
-    """Read rows of a table or of sequences as a fitted BLM estimator does."""
-    return model._rows_of(X)
+def read_numbers(model: Any, X: TableLike) -> NDArray[np.float64]:
+    """Read a table as a fitted BLM estimator does, with numbers of categories."""
+    return model._rows_of(X)[0] if model._inputs is None else model._table_of(X)[0]
+
+
+def input_names(model: Any) -> list[str]:
+    """Names of the inputs of the network of a fitted BLM estimator."""
+    return model._input_names()
+
+
+def coding_of(model: Any) -> InputCoding | None:
+    """Coding of columns as inputs of a network; None if they are these."""
+    return model._inputs
 
 
 def network_of(model: Any) -> Network:
