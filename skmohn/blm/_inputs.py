@@ -73,8 +73,7 @@ class InputCoding:
         for at, column in zip(self.starts[numbers].tolist(), values.T, strict=True):
             means[at] = _mean(column, weights)
         inputs = replace(self, means=means).encode(X)
-        is_number = np.isin(np.arange(self.n_inputs), self.starts[numbers])
-        for at in np.flatnonzero(~is_number).tolist():
+        for at in self.indicators.tolist():
             means[at] = _mean(inputs[:, at], weights)
         return replace(self, means=means)
 
@@ -103,6 +102,11 @@ class InputCoding:
     def n_inputs(self) -> int:
         """Number of inputs of the network."""
         return int(self.widths.sum() + self.has_missing[self.numbers].sum())
+
+    @property
+    def indicators(self) -> NDArray[np.intp]:
+        """Inputs that are 0 or 1: all but the columns of numbers."""
+        return np.setdiff1d(np.arange(self.n_inputs), self.starts[self.numbers])
 
     @property
     def groups(self) -> dict[int, NDArray[np.intp]]:

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from skmohn._core._categories import Categories, fit_encoder
 from skmohn._core._fitting import warn_caller
 from skmohn._core._names import name_columns
+from skmohn._core._sklearn import is_scalar_nan
 from skmohn._core._tuned import tuned
 from skmohn.blm import _codec
 from skmohn.blm._inputs import InputCoding
@@ -424,8 +425,8 @@ def _write_columns(model: Any, coding: InputCoding, single: bool) -> list[bytes]
     columns: list[Any] = coding.has_missing.tolist()
     for j in np.flatnonzero(coding.n_levels == 1).tolist():
         columns[j] = "" if j in categories.left_out else None
-    for j, values in categories.known().items():
-        columns[j] = _plain_categories(values, names[j])
+    for j, encoder in categories.encoders.items():
+        columns[j] = _plain_categories(encoder.categories_[0], names[j])
         columns[j] += [None] * bool(coding.has_missing[j])
     with np.errstate(over="ignore"):
         means = coding.means.astype("<f4" if single else "<f8")
@@ -435,8 +436,9 @@ def _write_columns(model: Any, coding: InputCoding, single: bool) -> list[bytes]
 
 
 def _plain_categories(values: NDArray, name: str) -> list[Any]:
-    """Categories as JSON can hold them."""
+    """Categories as JSON can hold them, without the missing one."""
     plain = [v.item() if isinstance(v, np.generic) else v for v in values.tolist()]
+    plain = [value for value in plain if not is_scalar_nan(value)]
     if not _are_categories(plain):
         raise ValueError(
             f"column {name} has the category {plain[0]!r:.60}, and bytes hold "
@@ -589,9 +591,9 @@ def _read_columns(
         columns and not coding.is_plain and coding.n_inputs == n_inputs,
         f"its columns have not the {n_inputs} inputs of the network",
     )
-    is_number = np.isin(np.arange(n_inputs), coding.starts[coding.numbers])
+    fractions = means[coding.indicators]
     _require(
-        np.all(is_number | ((means >= 0.0) & (means <= 1.0))),
+        np.all((fractions >= 0.0) & (fractions <= 1.0)),
         "a mean of zeros and ones is none",
     )
     encoders = {

@@ -380,7 +380,11 @@ def test_parameters_pickles_and_searches(fitted):
 @pytest.mark.parametrize("single", [False, True])
 def test_bytes_hold_categories_and_means(network, names, single):
     rows = TABLE.assign(
-        n=np.arange(N) % 3, b=SEX == "f", empty=np.nan, none=None, one="a"
+        n=np.array([-1, 1.5, 2**63 + 1], object)[np.arange(N) % 3],
+        b=SEX == "f",
+        empty=np.nan,
+        none=None,
+        one="a",
     )
     wanted = ["kind", "sex", "room", "n", "b", "none", "one"]
     model = network(**QUICK, categorical_features=wanted, handle_unknown="missing")

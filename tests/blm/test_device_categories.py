@@ -374,6 +374,15 @@ def test_c_of_a_table_is_that_of_its_columns_by_hand(way):
     assert np.all(device._reader.read(unseen)[:, 4] == 3)
 
 
+def test_indicators_are_exact_in_every_type():
+    rows = ROWS.assign(z=128.0 + 40.0 * ROWS["z"], age=ROWS["age"] + 50.0)
+    rows["rare"] = np.where(np.arange(N) < 9, "yes", "no")
+    model = BLMClassifier((4,), n_bits=6, **QUICK).fit(rows, MANY)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.to_c("net", input_type="uint8")
+
+
 def test_a_device_of_both_kinds_of_categories():
     rows = ROWS.assign(**{f"kind{k}": ONES[:, k] for k in range(5)})
     with warnings.catch_warnings():

@@ -467,3 +467,75 @@ def test_zones_of_times_are_not_stored():
         found = BLMRegressor.from_packed(packed).predict(X)
         assert_allclose(found, model.predict(X))
     BLMRegressor((2,), tol=1.0, random_state=0).fit(X[["z", "for"]], y).to_packed()
+
+
+COLUMNS = b'["error",[["a","bb","c",null],true,[0,1,2],[false,true],null]]'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        COLUMNS.replace(b"error", b"ignore"),
+        COLUMNS.replace(b'"error"', b'["error"]'),
+        COLUMNS.replace(b'"bb","c"', b'"c","bb"'),
+        COLUMNS.replace(b'"bb"', b'"a"'),
+        COLUMNS.replace(b'"bb"', b"1"),
+        COLUMNS.replace(b'"bb","c",null', b'"bb",null,null'),
+        COLUMNS.replace(b"[0,1,2]", b"[0,1,true]"),
+        COLUMNS.replace(b"[0,1,2]", b"[0,1,1.0]"),
+        COLUMNS.replace(b"[0,1,2]", b"[0,1,Infinity]"),
+        COLUMNS.replace(b"[0,1,2]", b"[0,1,NaN]"),
+        COLUMNS.replace(b"[0,1,2]", b"[0,1,[2]]"),
+        COLUMNS.replace(b"[0,1,2]", b"[0,1,{}]"),
+        COLUMNS.replace(b"[0,1,2]", b"[0,1,2,3]"),
+        COLUMNS.replace(b"[0,1,2]", b"[]"),
+        COLUMNS.replace(b"[0,1,2]", b"1"),
+        COLUMNS.replace(b"[0,1,2]", b'"text"'),
+        COLUMNS.replace(b"true,[0", b"false,[0"),
+        b'["error",[' + b"false," * 9 + b"false]]",
+        b'["error",[]]',
+        b'["error"]',
+        b'["error",[],[]]',
+        b"[" * 100_000,
+        b"null",
+        b"",
+    ],
+)
+def test_columns_that_cannot_be(text):
+    body = packed("kinds")[1][12:]
+    assert COLUMNS in body
+    old, new = (_number(len(part)) + part for part in (COLUMNS, text))
+    with traced_memory() as peak:
+        assert attempt("kinds", _sealed(body.replace(old, new))) is None
+        assert peak() < 2**24
+    for other in (
+        COLUMNS.replace(b"error", b"missing"),
+        COLUMNS.replace(b'"c"', b'"d"'),
+        COLUMNS.replace(b"[0,1,2]", b"[0,1.5,2]"),
+        COLUMNS.replace(b",null]]", b',"",["one"],[null]]]'),
+    ):
+        new = _number(len(other)) + other
+        sealed = _sealed(body.replace(old, new))
+        assert attempt("kinds", sealed) == sealed
+
+
+def test_means_that_cannot_be():
+    body, model = packed("kinds")[1][12:], MODELS["kinds"]()
+    means = model._inputs.means
+    for at, value in ((0, 1.5), (0, -0.1), (4, np.nan), (4, np.inf)):
+        other = means.copy()
+        other[at] = value
+        sealed = _sealed(body.replace(means.tobytes(), other.tobytes()))
+        assert attempt("kinds", sealed) is None
+    other = means.copy()
+    other[4] = 99.0
+    sealed = _sealed(body.replace(means.tobytes(), other.tobytes()))
+    assert attempt("kinds", sealed) == sealed
+
+
+def test_sequences_have_no_columns_of_categories():
+    body = bytearray(packed("steps")[1][12:])
+    body[3] |= 4 << 4
+    assert attempt("steps", _sealed(bytes(body))) is None
+    with pytest.raises(ValueError, match="its sequences have categories"):
+        BLMRegressor.from_packed(_sealed(bytes(body)))

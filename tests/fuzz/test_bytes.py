@@ -47,6 +47,7 @@ def stored(name, names, single):
         return type(model), model.to_packed()
     targets = {
         "words": words,
+        "kinds": words,
         "moments": np.array(["2020", "2021"], "datetime64[D]")[(y > 0).astype(int)],
         "labels": np.column_stack([y > 0, X[:, 1] > 0]).astype(int),
         "step": y.reshape(8, 5),

@@ -117,6 +117,7 @@ def cut_inputs(reader: InputSpec, network: Network, names: Sequence[str]) -> lis
     columns, mean, spread = _numbers(reader, network, names)
     low, high = (end * reader.unit[: len(mean)] for end in reader.ends)
     is_cut = (mean - spread < low) | (mean + spread > high)
+    is_cut &= ~reader.are_indicators(len(mean))
     if not is_cut.any():
         return []
     return [

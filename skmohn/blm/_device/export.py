@@ -355,7 +355,8 @@ class DeviceMixin:
         _check_targets(network)
         columns, groups = _read_groups(one_hot, self, input_type)
         unit = _read_unit(input_scale, self)[columns[: len(columns) - sum(groups)]]
-        reader = InputSpec(input_type, unit, columns, groups)
+        indicators = () if self._inputs is None else self._inputs.indicators
+        reader = InputSpec(input_type, unit, columns, groups, indicators)
         network = network.with_categories(columns, groups)
         _check_unit(reader, network)
         if X is not None:
@@ -404,7 +405,6 @@ def _read_unit(input_scale: ArrayLike, model: Any) -> NDArray[np.float64]:
     coding = model._inputs
     if coding is None:
         return unit
-    # Indicators are 0 or 1 in every type.
     units = np.ones(coding.n_inputs)
     units[coding.starts[coding.numbers]] = unit[coding.numbers]
     return units

@@ -1,5 +1,6 @@
 """Inputs as a device reads them, and as the first layer takes them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -28,6 +29,7 @@ class InputSpec:
     # categories.
     columns: np.ndarray
     groups: tuple = ()  # columns of each category
+    indicators: Sequence[int] | NDArray = ()  # columns that are 0 or 1 in any unit
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -65,8 +67,12 @@ class InputSpec:
         """Steps between the numbers that the device is given, in units of the table."""
         unit = self.unit[: len(mean)]
         if self.kind != "float32":
-            return unit
+            return np.where(self.are_indicators(len(mean)), 0.0, unit)
         return float_steps((np.abs(mean) + spread) / unit) * unit
+
+    def are_indicators(self, n: int) -> NDArray[np.bool_]:
+        """Whether the first inputs are 0 or 1, which each type holds."""
+        return np.isin(self.columns[:n], self.indicators)
 
     def _numbers(self, X: NDArray) -> NDArray:
         return np.take(X, self.columns[: len(self.unit)], axis=1)
