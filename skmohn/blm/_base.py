@@ -526,6 +526,7 @@ class BaseBLM(
         return samples.without_lone(self._scales_targets, names)
 
     def _input_names(self, columns: Sequence[str] | None = None) -> list[str]:
+        """Names of the inputs of the network, by those of the columns."""
         columns = column_names(self) if columns is None else columns
         return self._inputs.names(columns, self._categories.known())
 

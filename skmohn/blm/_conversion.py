@@ -253,8 +253,11 @@ def round_mlp(
             fitted_scaler(pull_in(outputs), "y") if model._scales_targets else None,
         )
     of_numbers: Any = scalers[0]
-    means = X.mean(axis=0) if of_numbers is None else of_numbers.mean_
-    inputs = InputCoding.plain(means)
+    if of_numbers is None:
+        unknown = InputCoding.plain(np.full(X.shape[1], np.nan))
+        inputs = unknown.with_means_of(X, np.ones(len(X)))
+    else:
+        inputs = InputCoding.plain(of_numbers.mean_)
     coefs, intercepts = _unscaled(mlp, *scalers)
     if scalers[0] is not None:
         X = scalers[0].transform(X)

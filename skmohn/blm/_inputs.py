@@ -42,6 +42,8 @@ class InputCoding:
         """Learn the levels and means of columns."""
         if not categories.of_text and not _has_nan(X):
             return cls.plain(np.full(X.shape[1], np.nan))
+        if not weights.any():  # which is refused, but by name
+            weights = np.ones(len(X))
         X, weights = X[weights > 0.0], weights[weights > 0.0]
         unknown = np.isnan(X)
         n_levels, has_missing = np.zeros(X.shape[1], np.intp), unknown.any(axis=0)

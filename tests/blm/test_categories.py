@@ -341,6 +341,17 @@ def test_text_that_is_no_category_is_refused(network):
         clone(model).set_params(handle_unknown="ignore").fit(TABLE, TARGETS[network])
 
 
+def test_rows_without_weight_have_no_say(network):
+    y, weight = TARGETS[network], (np.arange(N) % 5 > 0).astype(float)
+    rows = TABLE.copy()
+    rows.loc[weight == 0.0, ["kind", "z"]] = "pink", np.nan
+    model = network(**QUICK).fit(rows, y, weight)
+    wanted = network(**QUICK).fit(TABLE[weight > 0.0], y[weight > 0.0])
+    assert_array_equal(model.codes_, wanted.codes_)
+    with pytest.raises(ValueError, match=r"zero for every sample|one non-zero"):
+        network(**QUICK).fit(TABLE, y, np.zeros(N))
+
+
 def test_sequences_have_neither():
     rows = Z.reshape(20, 10, 2)
     model = BLMRegressor(**QUICK, recurrent="steps")
