@@ -676,8 +676,9 @@ class BaseBLM(
         ------
         ValueError
             If classes are neither text nor numbers, or categories of a column not all
-            text, all booleans or all numbers; or if `single` and a mean or a scale is
-            beyond single precision.
+            text, all booleans or all numbers; if more than 1000 columns are
+            categorical; or if `single` and a mean or a scale is beyond single
+            precision.
 
         Warns
         -----

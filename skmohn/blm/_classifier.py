@@ -53,9 +53,9 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
     binary, multiclass or multilabel.
 
     Tables may have categories and missing values. A missing number counts as the mean
-    of its column in `fit`; if some were missing there, a further input of 0 or 1 says
-    so, and missing categories are a category of their own. Else the inputs of a missing
-    category are at their means.
+    of its column in `fit`. If values of a column were missing in `fit`, numbers get a
+    further 0/1 input that marks missing ones, and missing categories form a category of
+    their own; otherwise the inputs of a missing category are at their means.
 
     Parameters
     ----------
@@ -119,8 +119,8 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
             default="from_dtype"
         Columns that hold categories: a mask, indices or names. "from_dtype" takes text
         and categorical dtypes, but leaves out text that differs in ten rows and 95% of
-        them or more, as ids do. Each category is an input of 0 or 1, of two categories
-        the second alone. Sequences have none.
+        them or more, as ids do. Each category is a 0/1 input; of two categories, only
+        the second. Sequences have none.
     handle_unknown : {"error", "missing"}, default="error"
         Whether to reject a category not seen in `fit` or treat it as missing.
     n_restarts : int, default=1

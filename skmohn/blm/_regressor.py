@@ -38,9 +38,9 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
     few bits, activations need no gradient, and the loss may have any form.
 
     Tables may have categories and missing values. A missing number counts as the mean
-    of its column in `fit`; if some were missing there, a further input of 0 or 1 says
-    so, and missing categories are a category of their own. Else the inputs of a missing
-    category are at their means.
+    of its column in `fit`. If values of a column were missing in `fit`, numbers get a
+    further 0/1 input that marks missing ones, and missing categories form a category of
+    their own; otherwise the inputs of a missing category are at their means.
 
     Parameters
     ----------
@@ -105,8 +105,8 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
             default="from_dtype"
         Columns that hold categories: a mask, indices or names. "from_dtype" takes text
         and categorical dtypes, but leaves out text that differs in ten rows and 95% of
-        them or more, as ids do. Each category is an input of 0 or 1, of two categories
-        the second alone. Sequences have none.
+        them or more, as ids do. Each category is a 0/1 input; of two categories, only
+        the second. Sequences have none.
     handle_unknown : {"error", "missing"}, default="error"
         Whether to reject a category not seen in `fit` or treat it as missing.
     n_restarts : int, default=1

@@ -53,11 +53,13 @@ _N_STEPS: Final = 10
 
 @dataclass(frozen=True)
 class PackingConstants:
-    """Means in single precision."""
+    """Limits of what bytes hold."""
 
     # Standard deviations that means may move in single precision: the finest step of
     # inputs that devices have by default, 8 of them in 12 bits, is four times as wide.
     max_shift: float = tuned(1e-3, "rounding")
+    # Columns of categories, each of which takes a millisecond to restore.
+    max_categorical: int = tuned(1000, "cost")
 
 
 _PACKING = PackingConstants()
@@ -417,6 +419,12 @@ def _in_single(table: NDArray[np.float64]) -> NDArray[np.float32]:
 def _write_columns(model: Any, coding: InputCoding, single: bool) -> list[bytes]:
     """Means of inputs, and what each column of a table holds."""
     categories: Categories = model._categories
+    if len(categories.encoders) > _PACKING.max_categorical:
+        raise ValueError(
+            f"X has {len(categories.encoders)} categorical columns, but bytes hold at "
+            f"most {_PACKING.max_categorical}: encode them before the network, in a "
+            "Pipeline, or save the model by pickle, joblib or skops"
+        )
     names = name_columns(
         getattr(model, "feature_names_in_", None), model.n_features_in_
     )
@@ -579,6 +587,10 @@ def _read_columns(
         and isinstance(found[1], list)
         and all(map(_is_column, found[1])),
         "its columns are no numbers, categories or text",
+    )
+    _require(
+        sum(isinstance(each, list) for each in found[1]) <= _PACKING.max_categorical,
+        "it has too many columns of categories",
     )
     unknown, columns = found
     n_levels = [

@@ -1,6 +1,7 @@
 """Categories and missing values in BLM: as encoded by scikit-learn in front of it."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.preprocessing import OneHotEncoder
 
 from skmohn import BLMClassifier, BLMRegressor
+from skmohn.blm import _serialization
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -426,6 +428,21 @@ def test_bytes_refuse_what_they_cannot_hold():
     assert_array_equal(restored.predict(Z), model.predict(Z))
     with pytest.raises(ValueError, match="NaN in column 1, but to_packed stores no"):
         restored.predict([[1.0, np.nan]])
+
+
+def test_bytes_have_few_columns_of_categories(network, monkeypatch):
+    """Bytes from anywhere are read in seconds, and each such column takes time."""
+    table = TABLE[["kind", "sex", "z"]]
+    model = network(**QUICK).fit(table, TARGETS[network])
+    packed = model.to_packed()
+    few = replace(_serialization._PACKING, max_categorical=1)
+    monkeypatch.setattr(_serialization, "_PACKING", few)
+    with pytest.raises(ValueError, match="2 categorical columns, but bytes hold at mo"):
+        model.to_packed()
+    with pytest.raises(ValueError, match=r"packed .* too many columns of categories"):
+        network.from_packed(packed)
+    one = network(**QUICK).fit(table[["kind", "z"]], TARGETS[network])
+    assert network.from_packed(one.to_packed()).to_packed() == one.to_packed()
 
 
 def test_an_mlp_takes_known_numbers(fitted):
