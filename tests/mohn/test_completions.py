@@ -237,6 +237,22 @@ def test_balanced_flags_keep_the_middle():
     assert not MOHNRegressor("gp").fit(X, y).coding_.centers
 
 
+@pytest.mark.parametrize("strategy", ["auto", "full", "pursuit", "gp", "spike_slab"])
+@pytest.mark.parametrize("share", [0.0, 0.15])
+def test_missing_numbers_are_averaged_out(strategy, share):
+    rng = np.random.default_rng(3)
+    X = np.column_stack([rng.integers(0, 2, 300), rng.standard_normal(300)])
+    y = 2.0 * X[:, 0] * X[:, 1] + X[:, 1] + 0.2 * rng.standard_normal(300)
+    X[rng.random(300) < share, 1] = np.nan
+    options = {} if strategy not in ("auto", "full") else {"max_order": 2}
+    model = MOHNRegressor(strategy, random_state=0, **options).fit(X, y)
+    values = X[~np.isnan(X[:, 1]), 1]
+    for flag in (0.0, 1.0):
+        completions = np.column_stack([np.full(len(values), flag), values])
+        expected = model.predict(completions).mean()
+        assert model.predict([[flag, np.nan]])[0] == pytest.approx(expected, abs=0.08)
+
+
 def test_exact_sparse_models_know_what_gaps_do():
     model = MOHNRegressor.from_terms([(0,), (1, 2)], [2.0, 1.0])
     _, std = model.predict([[np.nan, 1, 1], [1, np.nan, 1], [1, 1, 1]], return_std=True)

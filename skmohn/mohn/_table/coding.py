@@ -43,8 +43,8 @@ class CodeConstants:
     # it is less than this fraction of the difference of a column's two numbers.
     rounding: float = tuned(2.0**-24, "rounding")
     max_rounding: float = tuned(1e-3, "rounding")
-    # Standard errors from 0 of a mean input that is clearly not 0. All inputs of other
-    # tables of bits are -1, 0 or +1, which takes less time.
+    # Standard errors from 0 of a mean input of a column of two values that is clearly
+    # not 0. All inputs of other tables of bits are -1, 0 or +1, which takes less time.
     n_errors_off_center: float = tuned(3.0, "cost")
 
 
@@ -86,8 +86,8 @@ class InputCoding:
     settings: dict = field(default_factory=dict)
     # Of columns in which fit has seen values far off the others.
     far: dict[int, FarValues] = field(default_factory=dict)
-    # What missing values become: the mean input, of columns in which it is clearly not
-    # the middle of the line, 0, as of rare flags and of skewed numbers.
+    # What missing values become: the mean input, of numeric columns, and of those of two
+    # values in which it is clearly not the middle of the line, 0, as of rare flags.
     centers: dict[int, float] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -205,7 +205,11 @@ class InputCoding:
         n_known = np.maximum(n_known, 1.0)
         mean = total / n_known
         error = np.sqrt(np.maximum(squares / n_known - mean**2, 0.0) / n_known)
-        is_off = np.abs(mean) > _CODES.n_errors_off_center * error
+        # The middle of a range, unlike that of two values, is no likely mean.
+        n_errors = np.where(
+            self.kind[self.usable] == NUMERIC, 0.0, _CODES.n_errors_off_center
+        )
+        is_off = np.abs(mean) > n_errors * error
         columns = self.usable[is_off].tolist()
         plain = self.plain_alphabets
         weighed = (
