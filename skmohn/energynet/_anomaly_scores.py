@@ -34,8 +34,11 @@ class AnomalyConstants:
     max_neighbor_rows: int = tuned(10_000, "cost")
     # Farthest that a number counts, in standard deviations: squares do not overflow.
     max_deviation: float = tuned(1e9, "rounding")
-    # Distance of equal rows whose numbers were rounded, in standard deviations.
+    # Distance of equal rows whose numbers were rounded, in standard deviations, and as
+    # a fraction of the mean distance to the other neighbors: to six digits or single
+    # precision.
     rounding: float = tuned(1e-8, "rounding")
+    relative_rounding: float = tuned(1e-3, "rounding")
 
 
 ANOMALY = AnomalyConstants()
@@ -134,8 +137,9 @@ class NeighborDistances:
         # A row at no distance, but for rounding, is the row itself, so that a training
         # row is measured as a new one is.
         distances: Any = self.index.kneighbors(self._encode(values))[0]
-        is_there = distances[:, :1] <= ANOMALY.rounding
-        return np.where(is_there, distances[:, 1:], distances[:, :-1]).mean(axis=1)
+        nearest, others = distances[:, 0], distances[:, 1:].mean(axis=1)
+        reach = np.maximum(ANOMALY.rounding, ANOMALY.relative_rounding * others)
+        return np.where(nearest <= reach, others, distances[:, :-1].mean(axis=1))
 
     def split(self, values: NDArray) -> NDArray[np.float64]:
         """Fractions of columns in the squared distances of rows to their neighbors."""

@@ -82,6 +82,18 @@ def test_thresholds_do_not_split_numbers_that_differ_by_rounding(detector):
     assert_allclose(found, expected, atol=1e-5)
 
 
+def test_rows_of_fit_are_the_same_anomalies_in_fewer_digits():
+    rng = np.random.default_rng(0)
+    X = rng.normal(10.0, 1.0, size=(60, 3))
+    X[0], X[1] = [14.0, 6.0, 14.0], [1e6, 10.0, 10.0]
+    detector = EnergyNetOutlierDetector(FEW_UNITS, random_state=0).fit(X)
+    expected = detector.score_samples(X)
+    six_digits = [[float(f"{value:.6g}") for value in row] for row in X.tolist()]
+    for rounded in (X.astype(np.float32), six_digits):
+        # It was up to 0.6: a row counted among its own neighbors.
+        assert_allclose(detector.score_samples(rounded), expected, atol=2e-3)
+
+
 def test_units_of_numbers_with_settings():
     X, _ = mixed_table()
     table = X[["a", "b", "h"]]

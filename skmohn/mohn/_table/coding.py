@@ -86,7 +86,7 @@ class InputCoding:
     settings: dict = field(default_factory=dict)
     # Of columns in which fit has seen values far off the others.
     far: dict[int, FarValues] = field(default_factory=dict)
-    # What missing values become: the mean input, of numeric columns, and of those of two
+    # What missing values become: the mean input, of numeric columns and of those of two
     # values in which it is clearly not the middle of the line, 0, as of rare flags.
     centers: dict[int, float] = field(default_factory=dict)
 
