@@ -100,7 +100,8 @@ class DeltaOptions(Control):
     learning_rate : float or "auto", default="auto"
         Step size. "auto" is ``1 / (n_terms + 1)``, divided by the largest sample weight
         if that exceeds 1: the largest step that never overshoots. `partial_fit`
-        shortens only the steps of such samples; msda's loop uses a fifth.
+        shortens only the steps of such samples, and takes no steps where the model has
+        a posterior, which it conditions; msda's loop uses a fifth.
     tol : float, default=1e-4
         Stop when an epoch reduces the error by less than this fraction.
     n_iter_no_change : int, default=10

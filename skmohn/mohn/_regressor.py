@@ -549,10 +549,11 @@ class MOHNRegressor(
     ) -> Self:
         """Update the weights with more samples, without a new search.
 
-        The first call is `fit`. Later calls make one pass of the delta rule (Swingler
-        2016, Eq 4) in sample order or, for a Gaussian process or spike-and-slab model,
-        condition on the samples exactly, so that batches and their order make no
-        difference.
+        The first call is `fit`. Later calls condition the model on the samples exactly,
+        so that batches and their order make no difference. Models without a posterior,
+        and sparse ones if `delta_options` has a learning rate, are instead corrected by
+        one pass of the delta rule (Swingler 2016, Eq 4) in sample order, by which they
+        follow changes but, with noise, do not get as good as by `fit`.
 
         Parameters
         ----------
@@ -561,9 +562,9 @@ class MOHNRegressor(
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Target values, as many as in the first call.
         sample_weight : array-like of shape (n_samples,), default=None
-            Factors of the learning rate; if the rate is "auto", limited to the step
-            that meets the target of a sample. For a Gaussian process, precisions in the
-            unit of the first call.
+            Precisions in the unit of the first call. For the delta rule, factors of the
+            learning rate; if the rate is "auto", limited to the step that meets the
+            target of a sample.
 
         Returns
         -------
@@ -1301,7 +1302,7 @@ class MOHNRegressor(
         why = f'strategy="{self.strategy}" has none'
         if STRATEGIES[self.strategy].may_be_dense:
             why = "there is none if no column varies, or after "
-            why += "partial_fit of a sparse model"
+            why += "partial_fit of a sparse model by the delta rule"
         raise NoPosteriorError(
             f"{what} needs a posterior, but {why}: fit with "
             'strategy="gp" or "auto" on columns that vary'

@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import BayesianRidge
 from sklearn.model_selection import KFold
 
-from skmohn import MOHNRegressor
+from skmohn import DeltaOptions, MOHNRegressor
 from skmohn._core._units import power_of_two_scale
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.datasets import make_ising, make_mk_trap, make_sparse_walsh
@@ -705,10 +705,60 @@ def test_partial_fit_conditions_the_dense_and_corrects_the_sparse(
     dense = copy.deepcopy(dense_fit).partial_fit(X[:9], y[:9])
     assert np.all(dense.predict(X, return_std=True)[1] > 0)
     fitted, more, targets = sparse_fit
-    sparse = copy.deepcopy(fitted).partial_fit(more[:200], targets[:200])
+    sparse = copy.deepcopy(fitted).set_params(
+        delta_options=DeltaOptions(learning_rate=0.01)
+    )
+    sparse.partial_fit(more[:200], targets[:200])
     assert sparse.terms_ == fitted.terms_
     with pytest.raises(ValueError, match="partial_fit of a sparse model"):
         sparse.predict(more, return_std=True)
+
+
+def test_partial_fit_conditions_the_sparse(sparse_fit):
+    fitted, more, targets = sparse_fit
+    model = copy.deepcopy(fitted)
+    prior = model.model_
+    weights = np.resize([0.5, 1.0, 2.5], 200)
+    model.partial_fit(more[:90], targets[:90], weights[:90])
+    model.partial_fit(more[90:200], targets[90:200], weights[90:])
+    # Of a Gaussian process with the covariance and the mean of the first fit.
+    rows, noise = model._to_rows(more[:260]), prior.noise_variance
+    covariance = prior.given_covariance(rows)
+    seen, new = slice(0, 200), slice(200, None)
+    mean = prior.latent_mean(rows)
+    residual = (targets[seen] - mean[seen]) / prior.y_std
+    of_seen = covariance[seen, seen] + np.diag(noise / weights)
+    gain = np.linalg.solve(of_seen, covariance[seen]).T
+    assert_allclose(
+        model.predict(more[200:260]), (mean + prior.y_std * gain @ residual)[new]
+    )
+    left = covariance[new, new] - (gain @ covariance[seen])[new, new]
+    assert_allclose(model.model_.given_covariance(rows)[new, new], left, atol=1e-12)
+    of_targets = multivariate_normal(np.zeros(200), of_seen).logpdf(residual)
+    gained = model.model_.evidence - prior.evidence
+    assert gained == pytest.approx(of_targets - 200 * np.log(prior.y_std))
+    assert np.all(model.standard_errors_ < fitted.standard_errors_)
+    repeats = np.resize([1.0, 2.0, 3.0], 60)
+    again = np.repeat(np.arange(60), repeats.astype(int))
+    once, often = copy.deepcopy(fitted), copy.deepcopy(fitted)
+    once.partial_fit(more[:60], targets[:60], repeats)
+    often.partial_fit(more[again], targets[again])
+    assert_allclose(once.weights_, often.weights_)
+    assert once.model_.evidence == pytest.approx(often.model_.evidence)
+
+
+def test_further_rows_do_not_spoil_a_sparse_model():
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 2, (200, 5)).astype(float)
+    function = X[:, 0] + 2.0 * X[:, 1] * X[:, 2] - X[:, 3]
+    y = function + 0.3 * rng.standard_normal(200)
+    model = MOHNRegressor(random_state=0).fit(X[:40], y[:40])
+    assert model.history_[-1]["chosen"] == "sparse"
+    before = np.std(model.predict(X) - function)
+    for start in range(40, 200, 40):
+        model.partial_fit(X[start : start + 40], y[start : start + 40])
+    # By the delta rule, whose last steps follow the noise, it was three times as large.
+    assert np.std(model.predict(X) - function) < before
 
 
 def test_weights_count_repeated_rows():

@@ -34,7 +34,12 @@ from skmohn.mohn._options import DeltaOptions
 from skmohn.mohn._sparse.exact_fit import rounding_variance
 from skmohn.mohn._sparse.linear_solvers import delta_rule, longest_step
 from skmohn.mohn._sparse.sobol import contrast_rows, split_variance
-from skmohn.mohn._table.rows import EncodedRows, row_blocks, standardize
+from skmohn.mohn._table.rows import (
+    EncodedRows,
+    count_observations,
+    row_blocks,
+    standardize,
+)
 from skmohn.mohn._table.variables import Contrast, Variable
 
 
@@ -201,8 +206,11 @@ class SparseModel(Model):
         sample_weight: NDArray[np.float64] | None,
         control: DeltaOptions,
     ) -> "SparseModel":
-        """Correct the weights by one epoch of the delta rule, in the order of rows."""
-        # The new model has no posterior; its noise is the error before each correction.
+        """Condition on further observations, or correct weights by the delta rule."""
+        if self.factor is not None and control.learning_rate == "auto":
+            return self._condition_further(rows, y, sample_weight)
+        # One epoch, in the order of rows. The new model has no posterior; its noise is
+        # the error before each correction.
         graph = self.polynomial
         unit = power_of_two_scale(np.concatenate([y, graph.weights, [graph.intercept]]))
         rate, longest = control.learning_rate, np.inf
@@ -222,6 +230,40 @@ class SparseModel(Model):
         corrected = WalshPolynomial(graph.terms, unit * fit.coef, unit * fit.intercept)
         noise = float(fit.rmse[-1]) ** 2
         return replace(self.point(corrected), noise_variance=noise, y_std=unit)
+
+    def _condition_further(
+        self,
+        rows: EncodedRows,
+        y: NDArray[np.float64],
+        sample_weight: NDArray[np.float64] | None,
+    ) -> "SparseModel":
+        """Condition on further observations; terms and variances stay."""
+        graph, noise = self.polynomial, self.noise_variance
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        residual = (y - graph.predict(rows.inputs)) / self.y_std
+        before = np.tril(self.factor)
+        precision, target = before @ before.T, np.zeros(len(before))
+        for part in row_blocks(len(rows)):
+            columns = self._columns(rows.inputs[part])
+            weighted = columns * (weight[part] / noise)
+            precision += weighted @ columns.T
+            target += weighted @ residual[part]
+        factor = cho_factor(precision, lower=True)[0]
+        shift = cho_solve((factor, True), target)
+        count = count_observations(weight)
+        gained = target @ shift - weight @ residual**2 / noise
+        gained -= count.sum() * math.log(2.0 * math.pi * noise * self.y_std**2)
+        # Whole weights are repeats, others precisions.
+        gained += np.log(weight) @ (count != weight)
+        gained -= 2.0 * np.sum(np.log(np.diagonal(factor) / np.diagonal(before)))
+        moved = WalshPolynomial(
+            graph.terms,
+            graph.weights + self.y_std * shift[1:],
+            graph.intercept + self.y_std * float(shift[0]),
+        )
+        evidence = self.evidence + 0.5 * float(gained)
+        model = replace(self, polynomial=moved, factor=factor, evidence=evidence)
+        return model.with_targets(y)
 
     def significant_terms(
         self, max_order: int | None = None
