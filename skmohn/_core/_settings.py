@@ -22,9 +22,9 @@ class SettingConstants:
     rounding: float = tuned(1e-9, "rounding")
     # Repeats of a setting that differ by more, as measured inputs or oversampled rows
     # do, show by their number: at least two on average, ...
-    jitter: float = tuned(1e-5, "benchmarks/ablation.py")
+    jitters: tuple[float, ...] = tuned((1e-4, 1e-5), "benchmarks/ablation.py")
     min_repeats: float = tuned(2.0, "benchmarks/ablation.py")
-    # ... and by the distance of settings, in jitters.
+    # ... and by the distance of settings, in jitters, of which the largest is sought.
     min_distance: float = tuned(100.0, "benchmarks/ablation.py")
 
 
@@ -48,14 +48,14 @@ class Settings(NamedTuple):
         scaled = distinct / unit
         differences, (low, high) = np.diff(scaled), inner_ends(numbers / unit)
         extent = high - low
-        for fraction in (_SETTINGS.jitter, _SETTINGS.rounding):
+        for fraction in (*_SETTINGS.jitters, _SETTINGS.rounding):
             tolerance = fraction * extent
             first = np.flatnonzero(np.append(True, differences > tolerance))
             last = np.append(first[1:], len(distinct)) - 1
             if not tolerance:
                 return None
             is_plain = np.all(scaled[last] - scaled[first] <= tolerance)
-            if is_plain and fraction == _SETTINGS.jitter:
+            if is_plain and fraction > _SETTINGS.rounding:
                 if len(first) == len(distinct):
                     continue
                 # There are two settings at least, since the tolerance is less than all.
@@ -100,7 +100,7 @@ def find_flags(X: NDArray) -> NDArray[np.bool_]:
     """Mask of the columns whose numbers are two, but for rounding or jitter."""
     low, high = np.fmin.reduce(X), np.fmax.reduce(X)
     # Halves, since a range may be no float.
-    tolerance = 2.0 * _SETTINGS.jitter * (0.5 * high - 0.5 * low)
+    tolerance = 2.0 * min(_SETTINGS.jitters) * (0.5 * high - 0.5 * low)
     is_flag = low < high
     for rows in row_slices(X.shape):
         with np.errstate(over="ignore"):

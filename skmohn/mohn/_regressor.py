@@ -297,7 +297,8 @@ class MOHNRegressor(
     scale, too. In new rows, such values count as the nearer end of the range.
 
     Rounding: numbers within 1e-9 of the range of their column are equal; so are those
-    within 1e-5 if the column has on average at least two rows per number.
+    within 1e-4 if the column has on average at least two rows per number, and numbers
+    are a hundred times as far apart.
 
     References
     ----------

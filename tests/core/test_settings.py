@@ -10,7 +10,7 @@ from skmohn._core._settings import Settings
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1.0, 1e300])
-@pytest.mark.parametrize("jitter", [1e-12, 1e-7])
+@pytest.mark.parametrize("jitter", [1e-12, 1e-7, 5e-5])
 def test_repeats_are_one(unit, jitter):
     """The most frequent of them, or the lowest."""
     settings = np.array([0.0, 0.3, 0.5, 1.0]) * unit

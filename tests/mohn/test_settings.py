@@ -28,7 +28,7 @@ def of_exact_settings(strategy):
 @pytest.mark.parametrize(
     ("strategy", "jitter"),
     [
-        *(("gp", jitter) for jitter in (1e-15, 1e-12, 1e-7)),
+        *(("gp", jitter) for jitter in (1e-15, 1e-12, 1e-7, 3e-5)),
         ("pursuit", 1e-12),
         ("auto", 1e-7),
     ],
@@ -83,8 +83,10 @@ def copies(jitter, seed, strategy="auto", n_each=5):
     return model.model_.residual_distribution.scale, high - low
 
 
-def test_near_copies_are_copies():
-    (_, exact), (_, near) = (copies(jitter, 0, "gp") for jitter in (0.0, 1e-6))
+# At 1e-5 they were copies of one another no more, and intervals too narrow.
+@pytest.mark.parametrize("jitter", [1e-6, 1e-5])
+def test_near_copies_are_copies(jitter):
+    (_, exact), (_, near) = (copies(each, 0, "gp") for each in (0.0, jitter))
     assert_allclose(near, exact, rtol=0.05)
 
 
