@@ -354,6 +354,14 @@ def test_rows_without_weight_have_no_say(network):
         network(**QUICK).fit(TABLE, y, np.zeros(N))
 
 
+def test_values_of_classes_without_weight_are_not_missing():
+    is_low = WORDS == "low"
+    rows = TABLE.assign(z=np.where(is_low, np.nan, TABLE["z"]))
+    weight = {"low": 0.0, "mid": 1.0, "high": 1.0}
+    model = BLMClassifier(**QUICK, class_weight=weight).fit(rows, WORDS)
+    assert model._input_names() == NAMES
+
+
 def test_sequences_have_neither():
     rows = Z.reshape(20, 10, 2)
     model = BLMRegressor(**QUICK, recurrent="steps")
