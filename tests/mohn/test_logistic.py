@@ -21,6 +21,7 @@ from skmohn.mohn._sparse.logistic_selection import (
     deal_folds,
     learn_on_folds,
 )
+from skmohn.mohn._sparse.term_screening import SCREENING
 from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._table.rows import EncodedRows
 from skmohn.mohn._term_search import expand
@@ -444,3 +445,20 @@ def test_paths_are_as_long_as_memory_and_samples_allow(
     budget = 8.0 * 120 * 3 * room
     sizes, *_ = choose(monkeypatch, 99, most, terms, budget)
     assert sizes[-1] == largest
+
+
+def test_a_batch_has_no_score_far_below_its_best():
+    """Of one pass, weaker products wait for the residuals of the next model."""
+    inputs, labels = samples(2)
+    path = path_of(inputs, labels, None, 2, control())
+    pairs = list(combinations(range(N), 2))
+    residuals, spreads = path._unexplained()
+    chosen, _ = path._select(pairs, residuals, spreads, len(pairs))
+    columns = multiply_columns(inputs, pairs)
+    around = columns - np.average(columns, axis=0, weights=spreads[:, 0])
+    information = np.square(around).T @ spreads[:, 0] + 1.0 / LOGISTIC_SEARCH.C
+    scores = np.abs(residuals[:, 0] @ columns) / np.sqrt(information)
+    least = SCREENING.min_score_fraction * scores.max()
+    expected = np.flatnonzero(scores > least)
+    assert {pairs[k] for k in expected} == set(chosen)
+    assert len(chosen) < len(pairs)
