@@ -388,5 +388,5 @@ def test_parameters_of_a_transformer_are_called_its_own(kind):
     with pytest.raises(ValueError, match=message):
         kind(net(categorical_features=["color"])).fit(X, y)
     ordered = X.assign(color=X["color"].cat.as_ordered())
-    with pytest.warns(UserWarning, match="categorical_features of the transformer wh"):
+    with pytest.warns(UserWarning, match="categorical_features of the transformer if"):
         kind(net(n_final_epochs=1)).fit(ordered, y)

@@ -110,7 +110,7 @@ def test_categories_and_missing_values(capsys, handle_unknown):
     )
     model = BLMRegressor((5,), handle_unknown=handle_unknown, **QUICK).fit(table, Y)
     made = to_onnx(model, table)
-    assert "ONNX: R2 is 1.00000 for 80 answers" in capsys.readouterr().out
+    assert "ONNX: R2 is 1.00000 for 80 predictions" in capsys.readouterr().out
     numbers = np.column_stack(
         [
             np.arange(80) % 3,

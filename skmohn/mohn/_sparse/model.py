@@ -252,7 +252,9 @@ class SparseModel(Model):
         shift = cho_solve((factor, True), target)
         count = count_observations(weight)
         gained = target @ shift - weight @ residual**2 / noise
-        gained -= count.sum() * math.log(2.0 * math.pi * noise * self.y_std**2)
+        # Squares of tiny and of huge units are out of range.
+        log_variance = math.log(2.0 * math.pi * noise) + 2.0 * math.log(self.y_std)
+        gained -= count.sum() * log_variance
         # Whole weights are repeats, others precisions.
         gained += np.log(weight) @ (count != weight)
         gained -= 2.0 * np.sum(np.log(np.diagonal(factor) / np.diagonal(before)))
