@@ -365,12 +365,14 @@ def test_structures_that_are_long_to_say_are_kept_when_they_predict():
     assert_array_equal(model.predict(data.X), pursuit.predict(data.X))
 
 
-@pytest.mark.slow_cases("parameters0-max_order asks|parameters1-learning_rule asks")
+@pytest.mark.slow_cases(
+    "parameters0-max_order requires|parameters1-learning_rule requires"
+)
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"max_order": 2}, "max_order asks"),
-        ({"learning_rule": "lasso"}, "learning_rule asks"),
+        ({"max_order": 2}, "max_order requires"),
+        ({"learning_rule": "lasso"}, "learning_rule requires"),
         ({"memory_budget": 1e4}, "memory_budget is 9.8 KiB"),
     ],
 )
