@@ -204,3 +204,60 @@ def test_rows_that_are_equal_but_for_rounding_are_copies():
 def test_constant_targets_are_no_copies():
     copies = join_copies(X, np.ones(80), COUNTS, None, GP)
     assert copies.sample_weight is COUNTS
+
+
+@pytest.mark.parametrize("jitter", [1e-12, 1e-6, 1e-4, 1e-3, 1e-2])
+@pytest.mark.parametrize("are_classes", [False, True])
+@pytest.mark.parametrize("counts", [[5], [1, 1, 7]])
+def test_rows_that_differ_by_jitter_are_copies(jitter, are_classes, counts):
+    """As those of oversampled rows, all or some of them, in any order."""
+    if are_classes and jitter == 1e-2 and len(counts) == 3:
+        jitter = 1e-3  # further rows, of which classes may agree, are near as well
+    rng = np.random.default_rng(0)
+    rows = rng.permutation(np.repeat(np.arange(80), np.resize(counts, 80)))
+    near = X[rows] + [0, jitter, jitter] * rng.standard_normal((len(rows), 3))
+    y = rng.integers(0, 3, 80) if are_classes else Y
+    found = join_copies(near, y[rows], None, None, GP, "regression", are_classes)
+    # Two of the rows are near each other, and may have the same class.
+    assert np.mean(rows[found.first] != rows) <= 0.02
+    assert 79 <= np.sum(np.asarray(found.sample_weight) > 0) <= 82
+
+
+@pytest.mark.parametrize("strategy", ["auto", "gp", "spike_slab"])
+def test_copies_with_jitter_are_no_evidence_on_noise(strategy):
+    rng, rows = np.random.default_rng(0), np.repeat(np.arange(80), 5)
+    near = X[rows] + 1e-3 * rng.standard_normal((400, 3))
+    y = Y[rows] + 1e-8 * rng.standard_normal(400)
+    model = MOHNRegressor(strategy, random_state=0).fit(near, y)
+    assert model.noise_std_ > 0.6 * NOISE
+
+
+def test_probabilities_of_classes_do_not_follow_from_copies_with_jitter():
+    rng, rows = np.random.default_rng(0), np.repeat(np.arange(80), 5)
+    labels = np.where(F + NOISE * RNG.standard_normal(80) > 1.0, "b", "a")
+    near = X[rows] + 1e-3 * rng.standard_normal((400, 3))
+    model = MOHNClassifier(random_state=0)
+    once = model.fit(X, labels).predict_log_proba(X)
+    assert_allclose(model.fit(near, labels[rows]).predict_log_proba(X), once, atol=0.5)
+
+
+def test_near_rows_with_equal_targets_may_be_no_copies():
+    rng = np.random.default_rng(0)
+    line = rng.uniform(-1, 1, (200, 1))
+    plane = rng.uniform(-1, 1, (200, 2))
+
+    def are_joined(table, y, are_classes=False):
+        found = join_copies(table, y, None, None, GP, "regression", are_classes)
+        return found.unit is not None
+
+    # A plateau, few numbers, many numbers that are rounded, integers, and classes.
+    assert not are_joined(line, np.maximum(line[:, 0], 0.0))
+    assert not are_joined(line, rng.integers(0, 9, 200).astype(float))
+    assert not are_joined(plane, np.round(50 * rng.standard_normal(200)))
+    numbers = np.arange(200.0)[:, None]
+    assert not are_joined(numbers, np.repeat(rng.standard_normal(100), 2))
+    assert not are_joined(line, line[:, 0] > 0, are_classes=True)
+    # Near rows of different classes are observations of their own.
+    rows = np.repeat(np.arange(80), 5)
+    near = X[rows] + [0, 1e-3, 1e-3] * rng.standard_normal((400, 3))
+    assert not are_joined(near, rng.integers(0, 2, 400), are_classes=True)

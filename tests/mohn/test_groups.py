@@ -114,7 +114,7 @@ def test_links_of_many_rows_are_learned_from_left_out_groups(replace_constants):
     """With inducing rows as with all: probabilities are of new subjects."""
     rng = np.random.default_rng(0)
     subject = np.repeat(np.arange(60), 5)
-    X = rng.uniform(-1.0, 1.0, (60, 4))[subject] + 0.01 * rng.normal(size=(300, 4))
+    X = rng.uniform(-1.0, 1.0, (60, 4))[subject] + 0.2 * rng.normal(size=(300, 4))
     y = X[:, 0] + rng.normal(size=60)[subject] > 0
     ranges = {}
     for groups in (None, subject):
