@@ -13,9 +13,8 @@ from sklearn.model_selection import GroupShuffleSplit, check_cv, train_test_spli
 from skmohn._core._bad_values import AS_MISSING, warn_of_lone
 from skmohn._core._categories import Categories
 from skmohn._core._names import name_columns
-from skmohn._core._quantiles import inner_ends, mask_remote
+from skmohn._core._quantiles import mask_remote
 from skmohn._core._rows import number_rows
-from skmohn._core._settings import find_settings
 from skmohn._core._sklearn import check_sample_weight, is_pandas_na
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
@@ -32,6 +31,7 @@ from skmohn.mohn._models import FitResult, Folds, Model
 from skmohn.mohn._options import FitSettings, Report, Task
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.columns import find_one_hot
+from skmohn.mohn._table.copies import number_near_rows, round_to_settings
 from skmohn.mohn._table.rows import EncodedRows, rms
 from skmohn.mohn._table.term_names import TermNames, to_inputs
 
@@ -58,14 +58,8 @@ class CopyConstants:
 
     # Copies of rows per row: at a bit a value they take less room than weights.
     max_copies: int = tuned(16, "cost")
-    # Differences of copies with jitter, fractions of the ranges of columns: of targets
-    # that are equal the largest, ...
-    jitters: tuple[float, ...] = tuned((0.05, 0.01, 1e-3), "benchmarks/ablation.py")
-    # ... and of classes the largest that is so many times smaller than the distance of
-    # other rows.
-    min_distance: float = tuned(3.0, "benchmarks/ablation.py")
-    n_rows_checked: int = tuned(16, "cost")
-    max_comparisons: int = tuned(2**26, "cost")
+    # Of rows that are copies, for which a search takes weights.
+    min_fraction: float = tuned(0.1, "cost")
 
 
 _COPIES = CopyConstants()
@@ -301,27 +295,31 @@ def join_copies(
     # Copies are precise in proportion to their number. Read as measurements that agree,
     # they would say that there is no noise.
     untouched = Copies(sample_weight, None, np.arange(len(y)))
-    # Searches for few weights take rows of -1 and +1 as bits, without weights.
-    is_search = strategy.may_be_sparse and not strategy.may_be_dense
-    if isinstance(table, Genotypes) or is_search or task in ("terms", "glm"):
+    # Those of counts and positive numbers have exposures, which are not known here.
+    if isinstance(table, Genotypes) or task == "glm":
         return untouched
     weight = check_sample_weight(sample_weight, table, ensure_non_negative=True)
     (kept,) = weight.nonzero()
     weight = weight[kept]
     refuse_dominant_weight(weight)
     is_single = not are_counts(weight) or bool(np.all(weight == 1.0))
-    values = number_rows(_round_to_settings(y[kept].reshape(len(kept), -1)))
+    values = number_rows(round_to_settings(y[kept].reshape(len(kept), -1)))
     if is_single and len(np.unique(values)) == len(kept):
         return untouched
-    settings = _round_to_settings(table[kept])
+    settings = round_to_settings(table[kept])
     rows = number_rows(settings)
-    rows = _join_near(settings, rows, values, are_classes)
+    rows = number_near_rows(settings, rows, values, are_classes)
     pairs = number_rows(np.column_stack([rows, values]))
     if _repeat_by_chance(settings, rows, values, pairs, weight, are_classes):
         return untouched
     if groups is not None:
         pairs = number_rows(np.column_stack([pairs, groups[kept]]))
     _, first, index = np.unique(pairs, return_index=True, return_inverse=True)
+    # Searches for few weights take rows of -1 and +1 as bits, but not with weights.
+    is_search = strategy.may_be_sparse and not strategy.may_be_dense
+    n_observed = weight.sum() if are_counts(weight) else float(len(kept))
+    if is_search and n_observed - len(first) < _COPIES.min_fraction * n_observed:
+        return untouched
     if is_single and len(first) == len(kept):
         return untouched
     joined, first_of_all = np.zeros(len(y)), np.arange(len(y))
@@ -331,87 +329,6 @@ def join_copies(
         return untouched
     first_of_all[kept] = kept[first[index]]
     return Copies(joined, mean_weight(joined), first_of_all)
-
-
-def _round_to_settings(table: NDArray) -> NDArray:
-    """Table in which rows are equal that are equal once they are encoded."""
-    found = find_settings(table) if table.dtype.kind == "f" else {}
-    for j, settings in found.items():
-        table[:, j] = settings.round(table[:, j])
-    return table
-
-
-def _join_near(
-    table: NDArray,
-    rows: NDArray[np.intp],
-    values: NDArray[np.intp],
-    are_classes: bool,
-) -> NDArray[np.intp]:
-    """Numbers of rows, one for those that are copies with jitter."""
-    is_large = are_classes and len(rows) ** 2 > _COPIES.max_comparisons
-    if is_large or table.dtype.kind != "f":
-        return rows
-    pairs, first, index = np.unique(
-        np.column_stack([values, rows]), axis=0, return_index=True, return_inverse=True
-    )
-    table, (values, numbers) = table[first], pairs.T
-    is_integer = np.all((table == np.rint(table)) | np.isnan(table), axis=0)
-    low, high = inner_ends(table)
-    # Halves, since a range may be no float.
-    extent = np.where(is_integer, 0.0, 2.0 * (0.5 * high - 0.5 * low))
-    if not np.any(extent > 0.0):
-        return rows
-    size = np.bincount(values)
-    if are_classes:
-        jitter = _find_jitter(table, values, extent)
-    else:
-        # Targets on a plateau, or of few numbers, are shared by others than copies.
-        n_comparisons = (size.astype(float) ** 2).sum()
-        is_shared = n_comparisons > _COPIES.max_copies * len(first)
-        jitter = 0.0 if is_shared else max(_COPIES.jitters)
-    if not jitter:
-        return rows
-    end, n_joined = np.cumsum(size), int(np.sum(size == 1))
-    for value in np.flatnonzero(size > 1):
-        group = np.arange(end[value] - size[value], end[value])
-        while len(group):
-            is_near = _are_near(table[group], table[group[0]], jitter * extent)
-            numbers[group[is_near]] = numbers[group[0]]
-            group, n_joined = group[~is_near], n_joined + 1
-    # Most rows of equal targets are near, where these are not equal by chance.
-    n_ties = len(first) - len(size)
-    is_joined = are_classes or 2 * (len(first) - n_joined) >= n_ties > 0
-    return numbers[index.ravel()] if is_joined else rows
-
-
-def _find_jitter(
-    table: NDArray, labels: NDArray[np.intp], extent: NDArray[np.float64]
-) -> float:
-    """Jitter of copies among rows of classes; 0 if there is none."""
-    # They are at least two on average, of one class, and far from all others: some rows
-    # show it.
-    some = np.linspace(0, len(table) - 1, _COPIES.n_rows_checked).astype(int)
-
-    def find_near(distance: float) -> NDArray[np.bool_]:
-        return np.array([_are_near(table, table[i], distance * extent) for i in some])
-
-    for jitter in _COPIES.jitters:
-        near = find_near(jitter)
-        n_near = near.sum(axis=1)
-        if np.mean(1.0 / n_near) > 0.5:
-            break
-        n_around = find_near(_COPIES.min_distance * jitter).sum(axis=1)
-        is_apart = np.mean(n_near == n_around) > 0.5
-        if is_apart and not np.any(near & (labels != labels[some, None])):
-            return jitter
-    return 0.0
-
-
-def _are_near(table: NDArray, row: NDArray, distance: NDArray) -> NDArray[np.bool_]:
-    """Mask of the rows that are near one in all columns; missing values are equal."""
-    with np.errstate(over="ignore"):
-        is_near = np.abs(table - row) <= distance
-    return np.all(is_near | (np.isnan(table) & np.isnan(row)), axis=1)
 
 
 def _repeat_by_chance(

@@ -187,12 +187,26 @@ def test_a_table_of_all_combinations_repeats_by_itself():
     assert twice.unit == 2.0
 
 
-@pytest.mark.parametrize(
-    ("strategy", "task"), [("pursuit", "regression"), ("auto", "glm")]
-)
-def test_searches_for_few_weights_count_samples(strategy, task):
-    copies = join_copies(X, Y, COUNTS, None, STRATEGIES[strategy], task)
+def test_counts_with_exposures_are_observations():
+    copies = join_copies(X, Y, COUNTS, None, STRATEGIES["auto"], "glm")
     assert copies.sample_weight is COUNTS
+
+
+@pytest.mark.parametrize("strategy", ["pursuit", "msda"])
+def test_sparse_models_do_not_learn_the_noise_of_copies(strategy):
+    """Neither of all rows five times, nor of weights that count them."""
+    rng, rows = np.random.default_rng(0), np.repeat(np.arange(80), 5)
+    model = MOHNRegressor(strategy, random_state=0)
+    once = model.fit(X, Y).terms_
+    assert model.fit(X, Y, sample_weight=np.full(80, 5)).terms_ == once
+    near = X[rows] + [0, 1e-3, 1e-3] * rng.standard_normal((400, 3))
+    assert model.fit(near, Y[rows]).terms_ == once
+    # Few copies are no reason to take bits as numbers with weights.
+    most = np.append(np.arange(80), [3, 7])
+    pursuit = STRATEGIES["pursuit"]
+    assert join_copies(X[most], Y[most], None, None, pursuit).unit is None
+    weight = np.where(np.arange(80) < 2, 2.0, 1.0)
+    assert join_copies(X, Y, weight, None, pursuit).sample_weight is weight
 
 
 def test_rows_that_are_equal_but_for_rounding_are_copies():

@@ -198,6 +198,20 @@ def test_folds_keep_equal_rows_together_and_shares_of_classes():
     assert deal_folds(problem, "ebic", 5) == []
 
 
+@pytest.mark.parametrize("jitter", [1e-6, 1e-3])
+def test_folds_keep_copies_with_jitter_together(jitter):
+    rng, origin = np.random.default_rng(0), np.repeat(np.arange(80), 5)
+    inputs = rng.uniform(-1.0, 1.0, (80, 6))[origin]
+    inputs += jitter * rng.standard_normal(inputs.shape)
+    classes = (rng.random(80) < 0.4).astype(int)[origin]
+    counts = rng.poisson(1.0, 80)[origin].astype(float)
+    samples = posed(inputs, classes)
+    samples = samples._replace(rows=EncodedRows(inputs, np.zeros((400, 0), int)))
+    for data in (samples, samples._replace(y=counts, classes=None)):
+        for _, test in deal_folds(data, "cv", 5):
+            assert not set(origin[test]) & set(np.delete(origin, test))
+
+
 def test_penalty_is_that_of_the_least_loss_on_left_out_samples():
     inputs, labels = samples(3)
     problem = posed(inputs, labels)

@@ -36,6 +36,7 @@ from skmohn.mohn._sparse.logistic import (
 )
 from skmohn.mohn._sparse.model_selection import PATH, sparsest_of_the_best
 from skmohn.mohn._sparse.pair_cache import PairCache, Search, run_together
+from skmohn.mohn._table.copies import number_near_rows
 from skmohn.mohn._training_data import TrainingData
 
 
@@ -190,6 +191,9 @@ def deal_folds(samples: TrainingData, selection: str, cv: int) -> Folds:
     """Stratified folds that keep equal rows and groups together; none for the EBIC."""
     inputs, labels, sample_weight = samples.data
     groups = number_rows(inputs)
+    if isinstance(inputs, np.ndarray):
+        values = np.unique(labels, return_inverse=True)[1]
+        groups = number_near_rows(inputs, groups, values, samples.classes is not None)
     n_rows = groups.max() + 1
     if samples.rows.group is not None:
         groups = samples.rows.group

@@ -1,0 +1,109 @@
+"""Rows of a table that are copies of each other: equal, or but for jitter."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skmohn._core._quantiles import inner_ends
+from skmohn._core._settings import find_settings
+from skmohn._core._tuned import tuned
+
+
+@dataclass(frozen=True)
+class JitterConstants:
+    """Copies of rows with jitter."""
+
+    # Differences, fractions of the ranges of columns: if few rows share a target the
+    # largest, ...
+    fractions: tuple[float, ...] = tuned((0.05, 0.01, 1e-3), "benchmarks/ablation.py")
+    # ... else the largest that is so many times smaller than the distance of others.
+    min_distance: float = tuned(3.0, "benchmarks/ablation.py")
+    # Mean number of rows, over rows, that share a target: of few.
+    max_copies: int = tuned(16, "benchmarks/ablation.py")
+    n_rows_checked: int = tuned(16, "cost")
+    max_comparisons: int = tuned(2**26, "cost")
+
+
+_JITTER = JitterConstants()
+
+
+def round_to_settings(table: NDArray) -> NDArray:
+    """Table in which rows are equal that are equal once they are encoded."""
+    found = find_settings(table) if table.dtype.kind == "f" else {}
+    for j, settings in found.items():
+        table[:, j] = settings.round(table[:, j])
+    return table
+
+
+def number_near_rows(
+    table: NDArray,
+    rows: NDArray[np.intp],  # numbers of equal ones
+    values: NDArray[np.intp],  # numbers of equal targets
+    are_classes: bool,
+) -> NDArray[np.intp]:
+    """Number rows, those that are copies with jitter as one."""
+    is_large = np.sum(np.bincount(values) ** 2.0) > _JITTER.max_comparisons
+    if is_large or table.dtype.kind != "f":
+        return rows
+    pairs, first, index = np.unique(
+        np.column_stack([values, rows]), axis=0, return_index=True, return_inverse=True
+    )
+    table, (values, numbers) = table[first], pairs.T
+    is_integer = np.all((table == np.rint(table)) | np.isnan(table), axis=0)
+    low, high = inner_ends(table)
+    # Halves, since a range may be no float.
+    extent = np.where(is_integer, 0.0, 2.0 * (0.5 * high - 0.5 * low))
+    if not np.any(extent > 0.0):
+        return rows
+    size = np.bincount(values)
+    # Classes, few numbers and the target of a plateau are shared by others than copies.
+    is_shared = are_classes or np.sum(size**2.0) > _JITTER.max_copies * len(first)
+    jitter = max(_JITTER.fractions)
+    if is_shared:
+        jitter = _find_jitter(table, values, extent)
+    if not jitter:
+        return rows
+    end, n_joined = np.cumsum(size), int(np.sum(size == 1))
+    for value in np.flatnonzero(size > 1):
+        group = np.arange(end[value] - size[value], end[value])
+        while len(group):
+            is_near = _are_near(table[group], table[group[0]], jitter * extent)
+            numbers[group[is_near]] = numbers[group[0]]
+            group, n_joined = group[~is_near], n_joined + 1
+    # Most rows of equal targets are near, where these are not equal by chance.
+    n_ties = len(first) - len(size)
+    is_joined = is_shared or 2 * (len(first) - n_joined) >= n_ties > 0
+    return (
+        np.unique(numbers[index.ravel()], return_inverse=True)[1] if is_joined else rows
+    )
+
+
+def _find_jitter(
+    table: NDArray, labels: NDArray[np.intp], extent: NDArray[np.float64]
+) -> float:
+    """Jitter of copies among rows with labels of many; 0 if there is none."""
+    # They are at least two on average, of one label, and far from all others: some rows
+    # show it.
+    some = np.linspace(0, len(table) - 1, _JITTER.n_rows_checked).astype(int)
+
+    def find_near(distance: float) -> NDArray[np.bool_]:
+        return np.array([_are_near(table, table[i], distance * extent) for i in some])
+
+    for jitter in _JITTER.fractions:
+        near = find_near(jitter)
+        n_near = near.sum(axis=1)
+        if np.mean(1.0 / n_near) > 0.5:
+            break
+        n_around = find_near(_JITTER.min_distance * jitter).sum(axis=1)
+        is_apart = np.mean(n_near == n_around) > 0.5
+        if is_apart and not np.any(near & (labels != labels[some, None])):
+            return jitter
+    return 0.0
+
+
+def _are_near(table: NDArray, row: NDArray, distance: NDArray) -> NDArray[np.bool_]:
+    """Mask of the rows that are near one in all columns; missing values are equal."""
+    with np.errstate(over="ignore"):
+        is_near = np.abs(table - row) <= distance
+    return np.all(is_near | (np.isnan(table) & np.isnan(row)), axis=1)
