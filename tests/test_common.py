@@ -348,6 +348,27 @@ def test_checks_that_check_estimator_leaves_out(estimator, check):
     check(type(estimator).__name__, clone(estimator))
 
 
+# Scikit-learn compares names that are strings alone.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "estimator",
+    [e for e in CHEAP if not isinstance(e, BlackBoxSearchCV)],
+    ids=label,
+)
+def test_labels_in_another_order_are_refused(estimator):
+    model, X, y = small_problem(estimator)
+    for columns in ([2, 0, 1], pd.MultiIndex.from_tuples([("b", 1), ("a", 2), "ab"])):
+        frame = pd.DataFrame(X, columns=columns)
+        expected = answers(model.fit(frame, y), X)
+        moved = frame.sort_index(axis=1)
+        for name in expected:
+            with pytest.raises(ValueError, match="another order: there they were"):
+                getattr(model, name)(moved)
+        # Other labels are no order.
+        for name, answer in answers(model, frame.set_axis([7, 8, 9], axis=1)).items():
+            assert_array_equal(answer, expected[name])
+
+
 TRANSFORMERS = [e for e in CHEAP if hasattr(e, "transform")]
 
 

@@ -18,7 +18,12 @@ from skmohn._core._bad_values import (
     warn_of_merged,
 )
 from skmohn._core._meanings import IT, TIMES, find_cure, is_text, listed
-from skmohn._core._names import find_columns, index_names, name_columns
+from skmohn._core._names import (
+    find_columns,
+    index_names,
+    name_columns,
+    validate_data,
+)
 from skmohn._core._sklearn import (
     is_pandas_na,
     is_scalar_nan,
@@ -44,7 +49,7 @@ from skmohn._core._times import (
     time_kind,
     time_zones,
 )
-from skmohn._core._types import TableLike, TableReader, check_array, validate_data
+from skmohn._core._types import TableLike, TableReader, check_array
 from skmohn._core._unreadable import refuse_unreadable
 from skmohn._core._validation import is_integer, name_dtype, to_numpy, weighted_rows
 

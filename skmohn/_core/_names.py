@@ -1,13 +1,63 @@
 """Columns of a table by their names or numbers."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin
+from sklearn.utils import validation
 
+from skmohn._core._types import TableLike
 from skmohn._core._validation import is_integer
+
+# Whose types are guessed from defaults.
+_validate_data: Callable[..., Any] = validation.validate_data
+# Labels in a message.
+_N_LISTED: Final = 8
+
+
+def validate_data(
+    estimator: Any,
+    X: TableLike,
+    y: Any = "no_validation",
+    *,
+    reset: bool = True,
+    **options: Any,
+) -> Any:
+    """Check data as scikit-learn does, and the order of labels that are no strings."""
+    # It compares names that are strings, and ignores all others without a word.
+    found = _validate_data(estimator, X, y, reset=reset, **options)
+    if reset:
+        vars(estimator).pop("_column_labels", None)
+        if labels := _read_labels(X):
+            estimator._column_labels = labels
+    else:
+        refuse_other_order(estimator, X)
+    return found
+
+
+def refuse_other_order(estimator: Any, X: TableLike) -> None:
+    """Refuse columns whose labels are those of `fit` in another order."""
+    fitted = getattr(estimator, "_column_labels", [])
+    labels = _read_labels(X) if fitted else []
+    # Other labels, such as those by default, say nothing about the order.
+    if labels != fitted and sorted(labels) == sorted(fitted):
+        more = ", ..." if len(fitted) > _N_LISTED else ""
+        raise ValueError(
+            "X has the columns of fit in another order: there they were "
+            f"{', '.join(fitted[:_N_LISTED])}{more}; select them in that order, or "
+            "pass X.to_numpy() if their labels mean nothing"
+        )
+
+
+def _read_labels(X: TableLike) -> list[str]:
+    """Labels of the columns of a frame of pandas; none if all are strings."""
+    if not hasattr(X, "isetitem"):
+        return []
+    labels = X.columns.tolist()
+    are_names = all(isinstance(label, str) for label in labels)
+    return [] if are_names else list(map(repr, labels))
 
 
 def name_columns(names: Iterable[object] | None, n_features: int) -> list[str]:

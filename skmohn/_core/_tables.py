@@ -20,12 +20,12 @@ from skmohn._core._bad_values import (
     refuse_times,
     warn_of_markers,
 )
+from skmohn._core._names import validate_data
 from skmohn._core._types import (
     TableLike,
     TableReader,
     check_array,
     check_X_y,
-    validate_data,
 )
 from skmohn._core._validation import densify, is_pair_given, name_dtype, to_numpy
 

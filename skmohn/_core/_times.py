@@ -17,6 +17,7 @@ from skmohn._core._bad_values import (
     refuse_odd_tables,
 )
 from skmohn._core._meanings import TIMES, is_unknown
+from skmohn._core._names import validate_data
 from skmohn._core._sklearn import safe_indexing
 from skmohn._core._tables import warn_of_column_markers, warn_of_target_markers
 from skmohn._core._types import (
@@ -24,7 +25,6 @@ from skmohn._core._types import (
     TableReader,
     check_array,
     check_X_y,
-    validate_data,
 )
 from skmohn._core._validation import to_numpy
 

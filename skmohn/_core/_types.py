@@ -31,7 +31,6 @@ _Method = TypeVar("_Method")
 effective_n_jobs: Callable[..., int] = joblib.effective_n_jobs
 check_array: Callable[..., Any] = validation.check_array
 check_X_y: Callable[..., Any] = validation.check_X_y  # noqa: N816 - its name
-validate_data: Callable[..., Any] = validation.validate_data
 
 
 def available_if(check: Callable[[Any], bool]) -> Callable[[_Method], _Method]:

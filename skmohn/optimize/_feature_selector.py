@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from skmohn._core._bad_values import name_bad_values, refuse_odd_tables
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, warn_caller
 from skmohn._core._html import HTMLRepr
+from skmohn._core._names import refuse_other_order, validate_data
 from skmohn._core._sklearn import (
     N_JOBS,
     CallbackSupportMixin,
@@ -42,7 +43,7 @@ from skmohn._core._tables import read_targets
 from skmohn._core._text import refuse_text
 from skmohn._core._times import validate_columns
 from skmohn._core._tuned import tuned
-from skmohn._core._types import TableLike, validate_data
+from skmohn._core._types import TableLike
 from skmohn._core._unreadable import refuse_unreadable
 from skmohn._core._validation import read_sets, to_numpy
 from skmohn._core._versions import Versioned
@@ -430,6 +431,22 @@ class MOHNFeatureSelector(
         self.scores_ = history
         self.model_ = result.model
         self.optimal_ = result.optimal
+
+    def transform(self, X: TableLike) -> Any:
+        """Reduce X to the selected columns.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray, sparse matrix or data frame of shape (n_samples, n_selected_features)
+            The selected columns.
+        """
+        refuse_other_order(self, X)
+        return super().transform(X)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:  # pyright: ignore[reportIncompatibleMethodOverride]
         check_is_fitted(self)
