@@ -26,6 +26,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._bad_values import name_bad_values, refuse_odd_tables
+from skmohn._core._categories import as_table
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, warn_caller
 from skmohn._core._html import HTMLRepr
 from skmohn._core._names import refuse_other_order, validate_data
@@ -37,6 +38,7 @@ from skmohn._core._sklearn import (
     StrOptions,
     fit_context,
     raise_for_params,
+    safe_indexing,
     with_callbacks,
 )
 from skmohn._core._tables import read_targets
@@ -138,6 +140,7 @@ class MOHNFeatureSelector(
     Notes
     -----
     The empty subset is not scored. A subset whose score is not finite is not selected.
+    Tables with text are passed to the estimator, and by `transform`, as they are.
 
     Examples
     --------
@@ -158,6 +161,7 @@ class MOHNFeatureSelector(
     scores_: History
     model_: MOHNRegressor | None
     optimal_: bool
+    _has_text: bool  # columns are passed as they are
     n_features_in_: int
     feature_names_in_: np.ndarray
 
@@ -220,8 +224,9 @@ class MOHNFeatureSelector(
         Raises
         ------
         ValueError
-            For invalid input, if no subset has `n_features_to_select` columns, or if no
-            subset has a finite score.
+            For invalid input, if columns hold text that the estimator cannot read, if
+            no subset has `n_features_to_select` columns, or if no subset has a finite
+            score.
 
         Warns
         -----
@@ -245,15 +250,22 @@ class MOHNFeatureSelector(
             "accept_sparse": "csc",
             "ensure_all_finite": "allow-nan" if allow_nan else True,
         }
-        X, y = to_numpy(X), to_numpy(y)
-        refuse_text(X, (), ", but numbers are needed: OneHotEncoder converts {it}")
+        X, y, self._has_text = as_table(to_numpy(X)), to_numpy(y), False
+        try:
+            _refuse_text(X)
+        except ValueError:  # the estimator may read it
+            self._has_text = True
         refuse_unreadable(X)
         refuse_odd_tables(X)
+        numeric = is_regressor(self.estimator)
+        if y is not None and (numeric or self._has_text):
+            y = read_targets(y, several=True, numeric=numeric)
+        if self._has_text:
+            validate_data(self, X, skip_check_array=True)
+            return X, y
         if y is None:
             with name_bad_values(X):
                 return validate_data(self, X, y, **options), None
-        if is_regressor(self.estimator):
-            y = read_targets(y, several=True, numeric=True)
         reader: Any = self
         return validate_columns(reader, X, y, multi_output=True, **options)
 
@@ -344,9 +356,16 @@ class MOHNFeatureSelector(
         }
 
         def score(columns: NDArray[np.integer]) -> NDArray[np.float64]:
-            found = cross_validate(self.estimator, X[:, columns], y, **options)
+            found = cross_validate(
+                self.estimator, safe_indexing(X, columns, axis=1), y, **options
+            )
             return found["test_score"]
 
+        if self._has_text:
+            try:
+                score(np.arange(self.n_features_in_))
+            except Exception:  # of any estimator
+                _refuse_text(X)
         return score
 
     def _search(
@@ -443,10 +462,16 @@ class MOHNFeatureSelector(
         Returns
         -------
         ndarray, sparse matrix or data frame of shape (n_samples, n_selected_features)
-            The selected columns.
+            The selected columns; of a table with text as they are, a data frame of a
+            data frame.
         """
-        refuse_other_order(self, X)
-        return super().transform(X)
+        check_is_fitted(self)
+        if not self._has_text:
+            refuse_other_order(self, X)
+            return super().transform(X)
+        X = as_table(to_numpy(X))
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return safe_indexing(X, self.get_support(indices=True), axis=1)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:  # pyright: ignore[reportIncompatibleMethodOverride]
         check_is_fitted(self)
@@ -485,6 +510,11 @@ class MOHNFeatureSelector(
         tags.input_tags.sparse = of_estimator.input_tags.sparse
         tags.target_tags = of_estimator.target_tags
         return tags
+
+
+def _refuse_text(X: TableLike) -> None:
+    """Refuse columns of text."""
+    refuse_text(X, (), ", but numbers are needed: OneHotEncoder converts {it}")
 
 
 def _points_with_mean(

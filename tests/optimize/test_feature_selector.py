@@ -5,6 +5,7 @@ from itertools import compress, product
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import sklearn
 from joblib import parallel_config
@@ -218,6 +219,27 @@ def test_no_targets_are_needed_where_the_estimator_needs_none():
     X, _ = problem()
     found = selector(KMeans(2, n_init=1, random_state=0), n_evaluations=5).fit(X)
     assert found.support_.any()
+
+
+@pytest.mark.parametrize("container", ["pandas", "polars", "lists"])
+def test_text_is_for_the_estimator_to_read(container):
+    X, y = problem()
+    X = X[["c"]].assign(g=pd.Categorical(np.tile(["u", "v", "w"], 20)))
+    y, model = y + 3.0 * (X["g"] == "v"), MOHNRegressor("gp", random_state=0)
+    table = {"pandas": X, "polars": pl.from_pandas(X), "lists": X.to_numpy().tolist()}
+    given = table[container]
+    found = selector(model, n_evaluations=3).fit(given, y)
+    assert_array_equal(found.support_, [True, True])
+    best = cross_val_score(model, X, y, cv=3).mean()
+    assert found.best_score_ == pytest.approx(best)
+    given = np.array(given, dtype=object) if container == "lists" else given
+    assert_array_equal(found.transform(table[container]), given)
+    if container != "lists":
+        assert list(found.transform(given).dtypes) == list(given.dtypes)
+        with pytest.raises(ValueError, match="same order"):
+            found.transform(given[["g", "c"]])
+    with pytest.raises(ValueError, match=r"column (g|1) holds text, 'u'.*OneHotEnc"):
+        selector().fit(given, y)
 
 
 # ------------------------------------------------------------------------ metadata
