@@ -84,6 +84,7 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
     scaler_: StandardScaler | None
     # Columns that are inputs of a network, of those that are scaled.
     _used: NDArray[np.intp] | slice
+    _takes_units: bool
 
     _when_long = EnergyNetTransformer._when_long
     _parameter_constraints = {
@@ -199,12 +200,16 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
             rows, folds = folds_of(self._inputs(X, False, is_fit=True), y)
             mlp, self.candidates_ = choose(
                 candidates(mlp, sizes, widths_of(self.transformer_) is None),
-                lambda has_layers: self._inputs(X[rows], has_layers, is_fit=True),
+                lambda has_layers: self._inputs(
+                    X[rows], is_generative and has_layers, is_fit=True
+                ),
                 targets[rows], None if weights is None else weights[rows], folds, start,
             )  # fmt: skip
         has_layers = bool(mlp.hidden_layer_sizes)
         start = start if has_layers else ()
-        inputs = self._inputs(X, has_layers, is_fit=True)
+        # `init` may be set to another value after the fit.
+        self._takes_units = is_generative and has_layers
+        inputs = self._inputs(X, self._takes_units, is_fit=True)
         return stages.fit_network(mlp, inputs, targets, weights, start)
 
     def _learn_columns(self, X: NDArray, weights: NDArray | None) -> None:
@@ -292,17 +297,16 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
         """What the network makes of the user's samples, some of them at a time."""
         numbers = self._read_table(X, keep_dtype=True)
         table = Table(numbers, None, self._categories)
-        has_layers = bool(self.mlp_.hidden_layer_sizes)
         parts = (
-            network(self._inputs(table.take(rows).values, has_layers))
+            network(self._inputs(table.take(rows).values, self._takes_units))
             for rows in batches(table)
         )
         return join_blocks(parts, len(table))
 
-    def _inputs(self, X: NDArray, has_layers: bool, is_fit: bool = False) -> NDArray:
-        """Inputs of a network with or without hidden layers."""
+    def _inputs(self, X: NDArray, takes_units: bool, is_fit: bool = False) -> NDArray:
+        """Inputs of a network: visible units, or scaled columns."""
         units, numbers = self._table(X)
-        if self.init == "generative" and has_layers:
+        if takes_units:
             return units.astype(X.dtype)
         scaler: Any = self.scaler_
         if not is_fit:

@@ -25,6 +25,7 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 STACK = EnergyNetTransformer(None, [6, 4], n_final_epochs=20)
+LOGISTIC = MLPClassifier(activation="logistic", solver="lbfgs", max_iter=20)
 
 
 @pytest.fixture(scope="module")
@@ -151,6 +152,16 @@ def test_few_samples_are_classified_about_as_well_as_without_layers(load, n):
         ours.append(EnergyNetClassifier(random_state=0).fit(X, y).score(X_test, y_test))
         theirs.append(linear.fit(X, y).score(X_test, y_test))
     assert np.mean(ours) > np.mean(theirs) - 0.05
+
+
+@pytest.mark.parametrize("inits", [("random", "generative"), ("generative", "random")])
+@pytest.mark.parametrize("mlp", [None, LOGISTIC])
+def test_parameters_set_after_a_fit_change_no_prediction(inits, mlp):
+    X, y = load_iris(return_X_y=True)
+    net = EnergyNetClassifier(STACK, mlp, init=inits[0], random_state=0)
+    expected = net.fit(X[::3], y[::3]).predict_proba(X)
+    net.set_params(init=inits[1])
+    assert_array_equal(net.predict_proba(X), expected)
 
 
 @pytest.mark.slow_cases("generative")
