@@ -105,9 +105,9 @@ def read_plink(
         If `planes_folder` has files of that name.
     ValueError
         If the ``.bed`` file is not in variant-major order, or its length does not match
-        the others; or if a line of the others, which is named, does not have six
-        fields, or has a position that is not an integer, the same allele twice, or a
-        person who occurred before.
+        the others; or if a line of the others, which is named, is a header, does not
+        have six fields, or has a position that is not an integer, the same allele
+        twice, or a person who occurred before.
 
     Warns
     -----
@@ -224,8 +224,8 @@ def _read_bim(file: Path) -> dict[str, Any]:
 
 def _read_fam(file: Path, control_code: int) -> dict[str, Any]:
     """Read the people."""
-    people, phenotypes = {}, []
-    for where, (family, name, *_, phenotype) in _read_lines(file, _OF_FAM):
+    people, sexes, phenotypes = {}, [], []
+    for where, (family, name, *_, sex, phenotype) in _read_lines(file, _OF_FAM):
         if (family, name) in people:
             raise ValueError(
                 f"{where} has {family} {name}, who is also in "
@@ -233,13 +233,30 @@ def _read_fam(file: Path, control_code: int) -> dict[str, Any]:
                 "ID of its own"
             )
         people[family, name] = where
+        sexes.append(sex)
         phenotypes.append(phenotype)
+    _refuse_header(file, sexes)
     families, names = map(list, zip(*people, strict=True))
     return {
         "sample_names": names,
         "family_names": families,
         "phenotype": _read_phenotypes(phenotypes, file, control_code),
     }
+
+
+def _refuse_header(file: Path, sexes: list[str]) -> None:
+    """Refuse names of columns, read as a person before all others."""
+    # The .bed file, whose variants end at a byte of four people, may fit one more.
+    first, *others = sexes
+    if not _is_code(first) and any(map(_is_code, others)):
+        raise ValueError(
+            f"path: line 1 of {file} is a header, with {first!r} for the sex: remove it"
+        )
+
+
+def _is_code(sex: str) -> bool:
+    """Whether it is a number, or unknown."""
+    return bool(_WHOLE.fullmatch(sex)) or sex.lower() in _UNKNOWN
 
 
 def _read_phenotypes(

@@ -227,6 +227,11 @@ def test_ids_may_have_any_letters(tmp_path):
             {"fam": "#FID IID P M S X\n" + FAM},
             r"line 1 of .*\.fam is a header or a com",
         ),
+        # Without the #, it would be a person, and all others would move by one.
+        (
+            {"fam": "FID IID PAT MAT SEX PHENO\n" + FAM},
+            r"line 1 of .*\.fam is a header, with 'SEX' for the sex: remove it",
+        ),
         ({"fam": FAM.encode("utf-16")}, r"line 1 of .*\.fam is not UTF-8 text"),
         ({"bim": BIM.encode() + b"1 \xff 0 3 A C"}, r"line 3 of .*\.bim is not UTF-8"),
         (
