@@ -5,6 +5,7 @@ import math
 import os
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from sys import intern
@@ -154,19 +155,19 @@ def read_plink(
     about = _read_bim(files[1]) | _read_fam(files[2], control_code)
     n_samples, n_variants = len(about["sample_names"]), len(about["names"])
     rows = _map_variants(path, n_samples, n_variants)
-    planes = _planes(n_variants, n_samples, planes_folder, path.stem)
-    sign, nonzero, known = planes
-    is_full, whole = True, row_bits(n_samples)
-    for start in range(0, n_variants, _READER.n_variants_per_block):
-        part = slice(start, start + _READER.n_variants_per_block)
-        low, high = (_bits(rows[part], half, n_samples) for half in (_LOW, _HIGH))
-        # 0 is count 2, 1 unknown, 2 count 1, and 3 count 0.
-        sign[part], nonzero[part] = low & high, ~(low ^ high) & whole
-        known[part] = ~(low & ~high) & whole
-        is_full = is_full and bool(np.all(known[part] == whole))
-    if is_full:
-        known = None
-    return Genotypes(sign, nonzero, known, n_samples, coding=coding, **about)
+    with _planes(n_variants, n_samples, planes_folder, path.stem) as planes:
+        sign, nonzero, known = planes
+        is_full, whole = True, row_bits(n_samples)
+        for start in range(0, n_variants, _READER.n_variants_per_block):
+            part = slice(start, start + _READER.n_variants_per_block)
+            low, high = (_bits(rows[part], half, n_samples) for half in (_LOW, _HIGH))
+            # 0 is count 2, 1 unknown, 2 count 1, and 3 count 0.
+            sign[part], nonzero[part] = low & high, ~(low ^ high) & whole
+            known[part] = ~(low & ~high) & whole
+            is_full = is_full and bool(np.all(known[part] == whole))
+        if is_full:
+            known = None
+        return Genotypes(sign, nonzero, known, n_samples, coding=coding, **about)
 
 
 def _read_lines(file: Path, columns: str) -> Iterator[tuple[str, list[str]]]:
@@ -329,13 +330,15 @@ def _map_variants(path: Path, n_samples: int, n_variants: int) -> NDArray[np.uin
     return rows
 
 
+@contextmanager
 def _planes(
     n_variants: int, n_samples: int, folder: str | os.PathLike[str] | None, name: str
-) -> list[NDArray[np.uint64]]:
-    """Three empty arrays of words, in memory or in new files."""
+) -> Iterator[list[NDArray[np.uint64]]]:
+    """Yield three empty arrays of words, in memory or in new files, kept if filled."""
     shape = n_variants, 8 * -(-n_samples // 512)
     if folder is None:
-        return [np.empty(shape, dtype=np.uint64) for _ in range(3)]
+        yield [np.empty(shape, dtype=np.uint64) for _ in range(3)]
+        return
     files = [Path(folder) / f"{name}.{plane}" for plane in ("sign", "nonzero", "known")]
     for file in files:
         if file.exists():
@@ -343,10 +346,18 @@ def _planes(
                 f"planes_folder: {file} exists, and genotypes in use may need it: pass "
                 "another folder, or remove it first"
             )
-    for file in files:
-        # Nobody else has made it since.
-        file.open("xb").close()
-    return [np.memmap(file, np.uint64, "w+", shape=shape) for file in files]
+    made = []
+    try:
+        for file in files:
+            # Nobody else has made it since.
+            file.open("xb").close()
+            made.append(file)
+        yield [np.memmap(file, np.uint64, "w+", shape=shape) for file in files]
+    except BaseException:
+        # Half-filled files would be in the way of the next call.
+        for file in made:
+            file.unlink()
+        raise
 
 
 def _bits(

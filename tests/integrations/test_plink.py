@@ -1,5 +1,7 @@
 """PLINK's files, written and read by bed-reader."""
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -94,6 +96,18 @@ def test_planes_are_never_overwritten(tmp_path):
         assert_array_equal(genotypes.counts(), counts)
         (planes / f"study.{name}").unlink()
     assert read_plink(path, planes_folder=planes).n_samples == 71
+
+
+def test_planes_of_a_failed_call_are_removed(tmp_path, monkeypatch):
+    planes = tmp_path / "planes"
+    planes.mkdir()
+    path, _ = written(tmp_path, 70)
+    with pytest.raises(ValueError, match="coding must be one of"):
+        read_plink(path, coding="counts", planes_folder=planes)
+    monkeypatch.setattr(_plink, "_bits", Mock(side_effect=KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        read_plink(path, planes_folder=planes)
+    assert not list(planes.iterdir())
 
 
 def test_files_that_are_none(tmp_path):
