@@ -34,9 +34,9 @@ class AnomalyConstants:
     max_neighbor_rows: int = tuned(10_000, "cost")
     # Farthest that a number counts, in standard deviations: squares do not overflow.
     max_deviation: float = tuned(1e9, "rounding")
-    # Distance of equal rows whose numbers were rounded, in standard deviations, and as
-    # a fraction of the mean distance to the other neighbors: to six digits or single
-    # precision.
+    # Distance of equal rows whose numbers were rounded, in standard deviations, also
+    # the skewness of symmetric columns, and as a fraction of the mean distance to the
+    # other neighbors: to six digits or single precision.
     rounding: float = tuned(1e-8, "rounding")
     relative_rounding: float = tuned(1e-3, "rounding")
 
@@ -61,8 +61,9 @@ def _tails_of_columns(values: NDArray, coding: UnitCoding) -> NDArray[np.float64
     """How far rows are in the tails of their columns, each taken alone."""
     # Li et al., ECOD: Unsupervised outlier detection using empirical cumulative
     # distribution functions, 2022, equations 5 to 8: sums over columns of minus log
-    # probabilities on the left, on the right, and on the longer side.
-    sums = np.zeros((3, len(values)))
+    # probabilities. Theirs are on the left, on the right, and on the longer side, and
+    # depend on the signs of columns; these are on the shorter and on the longer side.
+    sums = np.zeros((2, len(values)))
     for column, kind in zip(values.T, coding.kind, strict=True):
         if kind == CATEGORY:
             # Of categories as rare; the side is the same.
@@ -72,17 +73,22 @@ def _tails_of_columns(values: NDArray, coding: UnitCoding) -> NDArray[np.float64
             sums -= np.log(rankdata(counts[index], "max") / len(values))
             continue
         column = column.astype(np.float64)
-        left = np.log(rankdata(column, "max") / len(values))
-        right = np.log(rankdata(-column, "max") / len(values))
-        sums -= np.stack([left, right, left if _is_left_skewed(column) else right])
+        sides = np.log(rankdata([column, -column], "max", axis=1) / len(values))
+        skewness = _skewness(column)
+        if abs(skewness) <= ANOMALY.rounding:
+            # Neither is longer.
+            sides[:] = sides.min(axis=0)
+        sums -= sides[::-1] if skewness < 0.0 else sides
     return sums.max(axis=0)
 
 
-def _is_left_skewed(values: NDArray[np.float64]) -> bool:
-    """Whether the third central moment is negative, in any order of rows."""
+def _skewness(values: NDArray[np.float64]) -> float:
+    """Third standardized moment, in any order of rows; 0 of a constant."""
     pulled = pull_in(np.sort(values)[:, None])
     scaled = pulled / binary_units(pulled)
-    return bool(np.sum((scaled - scaled.mean()) ** 3) < 0.0)
+    scaled -= scaled.mean()
+    std = float(scaled.std())
+    return float(np.mean((scaled / std) ** 3)) if std > 0.0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)

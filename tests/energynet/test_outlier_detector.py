@@ -161,7 +161,7 @@ def test_trimming_is_by_ranks_of_densities_and_of_tails():
     labels = np.nan_to_num(kinds, nan=2.0).astype(int)
     counts = np.bincount(labels)
     rare = np.log([counts[counts <= counts[k]].sum() / 40 for k in labels])
-    sums = low.sum(axis=1), high.sum(axis=1), high[:, 0] + low[:, 1]
+    sums = high[:, 0] + low[:, 1], low[:, 0] + high[:, 1]
     tails = np.max([-part - rare for part in sums], axis=0)
     density = rng.normal(size=40)
     found = trimming_scores(density, values, net.coding_)
@@ -173,13 +173,28 @@ def test_trimming_is_by_ranks_of_densities_and_of_tails():
     assert_array_equal(again, found[:, order])
 
 
+def test_scores_do_not_depend_on_the_signs_of_columns():
+    rng = np.random.default_rng(0)
+    X = with_cluster(100, 10)
+    # The last column is symmetric, and none of its tails the longer one.
+    symmetric = np.tile([-3.0, -1.0, 0.0, 1.0, 3.0], 22)
+    X = np.column_stack([X, np.exp(rng.normal(size=110)), symmetric])
+    found = cheap().fit(X)
+    for j in range(X.shape[1]):
+        sign = np.where(np.arange(X.shape[1]) == j, -1.0, 1.0)
+        turned = cheap().fit(sign * X)
+        assert_array_equal(turned.support_, found.support_)
+        scores = turned.score_samples(sign * X)
+        assert_allclose(scores, found.score_samples(X), rtol=1e-3)
+
+
 def test_rows_of_fit_are_scored_as_new_ones_are(fitted):
     # Neither the rows beside a row count, nor that it was there in fit.
     X = with_cluster()
     scores = fitted.score_samples(X)
     assert_array_equal(fitted.score_samples(X[::-1])[::-1], scores)
     assert fitted.score_samples(X[7:8]) == scores[7]
-    nudged = fitted.score_samples(X + 1e-9)
+    nudged = fitted.score_samples(X + 1e-10)
     assert_allclose(nudged[~fitted.support_], scores[~fitted.support_], atol=1e-5)
     # Where the neighbors are others than the row itself, they are closer in the mean.
     assert np.all(nudged[fitted.support_] >= scores[fitted.support_] - 1e-5)
