@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import RidgeCV
 
+from skmohn._core._copies import join_near_rows
 from skmohn._core._fitting import one_blas_thread
-from skmohn._core._rows import distinct_rows
+from skmohn._core._rows import distinct_rows, number_rows
 from skmohn._core._tuned import tuned
 from skmohn._core._validation import as_counts
 from skmohn.blm import _kernels as kernels
@@ -61,6 +62,7 @@ def choose_alpha(problem: DatasetProblem, *, are_classes: bool) -> float:
     targets, target_unit = _standardize(problem.y, weights)
     if problem.layout.recurrent or not (X.size and targets.size):
         return _PENALTY.default
+    X = join_near_rows(X, number_rows(targets), are_classes)
     groups = _Groups.of(X, targets, weights).sample(_PENALTY.max_samples)
     noise = np.clip(groups.left_out_error(), _PENALTY.min_noise, 1.0)
     signal = max(1.0 - noise, _PENALTY.min_signal)

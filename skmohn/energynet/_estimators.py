@@ -197,7 +197,8 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
         mlp.set_params(hidden_layer_sizes=sizes)
         self.candidates_ = History()
         if self.mlp is None:
-            rows, folds = folds_of(self._inputs(X, False, is_fit=True), y)
+            inputs = self._inputs(X, False, is_fit=True)
+            rows, folds = folds_of(inputs, y, are_classes=not is_regressor(self))
             mlp, self.candidates_ = choose(
                 candidates(mlp, sizes, widths_of(self.transformer_) is None),
                 lambda has_layers: self._inputs(

@@ -21,7 +21,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone, is_classifier
 
+from skmohn._core._copies import join_near_rows
 from skmohn._core._fitting import FitLoop, History, max_subtasks
+from skmohn._core._rows import number_rows
 from skmohn._core._sklearn import callback_context, watched_mlp
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
@@ -182,14 +184,17 @@ def candidates(
     ]
 
 
-def folds_of(table: NDArray, y: NDArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def folds_of(
+    table: NDArray, y: NDArray, are_classes: bool
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Samples to compare networks on, in folds over which the targets are spread."""
-    # They follow from the data: equal samples are in one fold, so that it makes no
-    # difference whether they are repeated or have a weight, nor in which order they
-    # are. Returned are their rows, of all samples or of some that are spread over the
-    # targets, and the fold of each. Targets are class labels, label indicators, or
-    # numbers.
+    # They follow from the data: samples that are equal, or copies with jitter, are in
+    # one fold, so that it makes no difference whether they are repeated or have a
+    # weight, nor in which order they are. Returned are their rows, of all samples or of
+    # some that are spread over the targets, and the fold of each. Targets are class
+    # labels, label indicators, or numbers.
     targets = np.unique(y, return_inverse=True)[1].reshape(len(y), -1)
+    table = join_near_rows(table, number_rows(targets), are_classes)
     keys = np.column_stack([table, targets])
     order = np.lexsort(keys.T)
     keys = keys[order]

@@ -733,6 +733,7 @@ STRATEGIES = {
         _steps_of_auto,
         may_be_dense=True,
         leaves_outliers_out=True,
+        joins_copies=("regression", "classification"),
     ),
     "gp": Strategy(
         {"regression": _solve_all, "classification": solve_ensemble},
@@ -740,6 +741,7 @@ STRATEGIES = {
         may_be_dense=True,
         may_be_sparse=False,
         leaves_outliers_out=True,
+        joins_copies=("regression", "classification"),
     ),
     "logistic": Strategy(
         {
@@ -755,14 +757,18 @@ STRATEGIES = {
         },
         _steps_of_pursuit,
         leaves_outliers_out=True,
+        joins_copies=("regression",),
     ),
     "spike_slab": Strategy(
         {"regression": _solve_spike_slab},
         _steps_of_spike_slab,
         may_be_sparse=False,
         leaves_outliers_out=True,
+        joins_copies=("regression",),
     ),
-    "msda": Strategy({"regression": solve_msda}, _steps_of_search),
+    "msda": Strategy(
+        {"regression": solve_msda}, _steps_of_search, joins_copies=("regression",)
+    ),
     "full": Strategy(
         {
             "regression": solve_full,

@@ -12,6 +12,7 @@ from sklearn.model_selection import GroupShuffleSplit, check_cv, train_test_spli
 
 from skmohn._core._bad_values import AS_MISSING, warn_of_lone
 from skmohn._core._categories import Categories
+from skmohn._core._copies import join_near_rows, round_to_settings
 from skmohn._core._names import name_columns
 from skmohn._core._quantiles import mask_remote
 from skmohn._core._rows import number_rows
@@ -31,7 +32,6 @@ from skmohn.mohn._models import FitResult, Folds, Model
 from skmohn.mohn._options import FitSettings, Report, Task
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.columns import find_one_hot
-from skmohn.mohn._table.copies import number_near_rows, round_to_settings
 from skmohn.mohn._table.rows import EncodedRows, rms
 from skmohn.mohn._table.term_names import TermNames, to_inputs
 
@@ -198,6 +198,8 @@ class Strategy(NamedTuple):
     may_be_dense: bool = False
     may_be_sparse: bool = True  # ends with few weights, which held-out rows can choose
     leaves_outliers_out: bool = False  # outliers may be left out of a regression
+    # Tasks of which copies are one sample, not observations that agree.
+    joins_copies: tuple[Task, ...] = ()
 
 
 def read_training_data(
@@ -295,8 +297,7 @@ def join_copies(
     # Copies are precise in proportion to their number. Read as measurements that agree,
     # they would say that there is no noise.
     untouched = Copies(sample_weight, None, np.arange(len(y)))
-    # Those of counts and positive numbers have exposures, which are not known here.
-    if isinstance(table, Genotypes) or task == "glm":
+    if isinstance(table, Genotypes) or task not in strategy.joins_copies:
         return untouched
     weight = check_sample_weight(sample_weight, table, ensure_non_negative=True)
     (kept,) = weight.nonzero()
@@ -306,9 +307,8 @@ def join_copies(
     values = number_rows(round_to_settings(y[kept].reshape(len(kept), -1)))
     if is_single and len(np.unique(values)) == len(kept):
         return untouched
-    settings = round_to_settings(table[kept])
+    settings = join_near_rows(round_to_settings(table[kept]), values, are_classes)
     rows = number_rows(settings)
-    rows = number_near_rows(settings, rows, values, are_classes)
     pairs = number_rows(np.column_stack([rows, values]))
     if _repeat_by_chance(settings, rows, values, pairs, weight, are_classes):
         return untouched

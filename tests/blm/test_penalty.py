@@ -152,11 +152,15 @@ def test_units_of_weights_do_not_matter():
     assert alpha_of(X, y, 8 * weights) == pytest.approx(8 * alpha_of(X, y, weights))
 
 
-def test_copies_do_not_make_noise_look_small():
+@pytest.mark.parametrize("jitter", [1e-6, 1e-3, 1e-2])
+@pytest.mark.parametrize("are_classes", [False, True])
+def test_copies_do_not_make_noise_look_small(jitter, are_classes):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 5)), rng.normal(size=60)
-    twice = np.concatenate([X, X + 1e-6 * rng.normal(size=X.shape)])
-    assert alpha_of(twice, np.tile(y, 2)) > alpha_of(X, y)
+    y = y > 0 if are_classes else y
+    twice = np.concatenate([X, X + jitter * rng.normal(size=X.shape)])
+    found = alpha_of(twice, np.tile(y, 2), are_classes=are_classes)
+    assert found > alpha_of(X, y, are_classes=are_classes)
 
 
 def test_units_of_columns_and_targets():

@@ -450,7 +450,8 @@ def test_a_fit_of_few_rows_takes_one_thread_of_blas(kind, repeats, expected):
 
     model = kind("pursuit").set_callbacks(ScoringMonitor(scoring=note_threads))
     with threadpool_limits(2, user_api="blas"):
-        model.fit(np.tile(X, (repeats, 1)), np.tile(Y, repeats))
+        y = np.tile(Y, repeats) + 0.01 * np.arange(repeats * len(Y))
+        model.fit(np.tile(X, (repeats, 1)), y)
         assert set(threads()) == {2}
     assert seen[0] == {expected}
 

@@ -36,7 +36,7 @@ def iris():
 
 def chosen_of(mlps, X, y, weights=None):
     """What is chosen where all networks see the same."""
-    rows, folds = folds_of(X, y)
+    rows, folds = folds_of(X, y, are_classes=y.dtype.kind != "f")
     if weights is not None:
         weights = weights[rows]
     return choose(mlps, lambda has_layers: X[rows], y[rows], weights, folds, ())
@@ -86,7 +86,7 @@ def test_losses_are_those_of_cross_validation(iris, kind, is_weighted):
     mlps = candidates(mlp, (3,), is_found=False)[:2]
     weights = np.random.default_rng(0).random(len(y)) + 0.5 if is_weighted else None
     _, compared = chosen_of(mlps, X, y, weights)
-    rows, folds = folds_of(X, y)
+    rows, folds = folds_of(X, y, are_classes=mlp is CLASSES)
     X, y = X[rows], y[rows]
     params = None if weights is None else {"sample_weight": weights[rows]}
     method = "predict_proba" if mlp is CLASSES else "predict"
@@ -115,11 +115,11 @@ def test_losses_are_those_of_cross_validation(iris, kind, is_weighted):
 
 def test_folds_are_balanced_and_follow_from_what_samples_say(iris):
     X, y = iris
-    rows, folds = folds_of(X, y)
+    rows, folds = folds_of(X, y, are_classes=True)
     for label in range(3):
         assert np.ptp(np.bincount(folds[y[rows] == label])) <= 2
     order = np.random.default_rng(0).permutation(np.repeat(np.arange(len(y)), 2))
-    again, folds_again = folds_of(X[order], y[order])
+    again, folds_again = folds_of(X[order], y[order], are_classes=True)
     of_sample = dict(zip(rows.tolist(), folds, strict=True))
     same = {tuple(X[k]): of_sample[k] for k in of_sample}
     assert all(
@@ -128,10 +128,22 @@ def test_folds_are_balanced_and_follow_from_what_samples_say(iris):
     )
 
 
+@pytest.mark.parametrize("are_classes", [False, True])
+def test_folds_keep_copies_with_jitter_together(are_classes):
+    rng, origin = np.random.default_rng(0), np.tile(np.arange(60), 5)
+    X = rng.normal(size=(60, 4))[origin] + 1e-3 * rng.normal(size=(300, 4))
+    y = rng.integers(0, 3, 60) if are_classes else rng.normal(size=60)
+    rows, folds = folds_of(X, y[origin], are_classes)
+    assert len(rows) == 300
+    for k in range(5):
+        held = rows[folds == k]
+        assert not set(origin[held]) & set(np.delete(origin, held))
+
+
 def test_of_many_samples_some_of_all_targets_are_compared(iris, replace_constants):
     X, y = iris
     replace_constants(_mlp, max_samples=60)
-    rows, folds = folds_of(X, y)
+    rows, folds = folds_of(X, y, are_classes=True)
     assert 30 <= len(rows) <= 60
     assert np.bincount(y[rows]).min() >= 10
     assert set(folds) == set(range(5))

@@ -187,8 +187,13 @@ def test_a_table_of_all_combinations_repeats_by_itself():
     assert twice.unit == 2.0
 
 
-def test_counts_with_exposures_are_observations():
-    copies = join_copies(X, Y, COUNTS, None, STRATEGIES["auto"], "glm")
+@pytest.mark.parametrize(
+    ("strategy", "task"),
+    [("auto", "glm"), ("full", "regression"), ("pursuit", "classification")],
+)
+def test_other_models_count_observations(strategy, task):
+    """With exposures, by least squares, and of a likelihood with a penalty."""
+    copies = join_copies(X, Y, COUNTS, None, STRATEGIES[strategy], task)
     assert copies.sample_weight is COUNTS
 
 

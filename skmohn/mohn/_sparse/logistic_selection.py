@@ -13,6 +13,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
+from skmohn._core._copies import join_near_rows
 from skmohn._core._rows import row_slices
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
@@ -36,7 +37,6 @@ from skmohn.mohn._sparse.logistic import (
 )
 from skmohn.mohn._sparse.model_selection import PATH, sparsest_of_the_best
 from skmohn.mohn._sparse.pair_cache import PairCache, Search, run_together
-from skmohn.mohn._table.copies import number_near_rows
 from skmohn.mohn._training_data import TrainingData
 
 
@@ -190,10 +190,10 @@ def _control(
 def deal_folds(samples: TrainingData, selection: str, cv: int) -> Folds:
     """Stratified folds that keep equal rows and groups together; none for the EBIC."""
     inputs, labels, sample_weight = samples.data
-    groups = number_rows(inputs)
     if isinstance(inputs, np.ndarray):
         values = np.unique(labels, return_inverse=True)[1]
-        groups = number_near_rows(inputs, groups, values, samples.classes is not None)
+        inputs = join_near_rows(inputs, values, samples.classes is not None)
+    groups = number_rows(inputs)
     n_rows = groups.max() + 1
     if samples.rows.group is not None:
         groups = samples.rows.group

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._quantiles import inner_ends
+from skmohn._core._rows import number_rows
 from skmohn._core._settings import find_settings
 from skmohn._core._tuned import tuned
 
@@ -36,47 +37,48 @@ def round_to_settings(table: NDArray) -> NDArray:
     return table
 
 
-def number_near_rows(
-    table: NDArray,
-    rows: NDArray[np.intp],  # numbers of equal ones
-    values: NDArray[np.intp],  # numbers of equal targets
+def join_near_rows(
+    table: NDArray,  # (n_rows, n_columns)
+    values: NDArray[np.intp],  # (n_rows,); numbers of equal targets
     are_classes: bool,
-) -> NDArray[np.intp]:
-    """Number rows, those that are copies with jitter as one."""
+) -> NDArray:
+    """Table in which rows are equal that are copies but for jitter."""
     is_large = np.sum(np.bincount(values) ** 2.0) > _JITTER.max_comparisons
     if is_large or table.dtype.kind != "f":
-        return rows
+        return table
     pairs, first, index = np.unique(
-        np.column_stack([values, rows]), axis=0, return_index=True, return_inverse=True
+        np.column_stack([values, number_rows(table)]),
+        axis=0,
+        return_index=True,
+        return_inverse=True,
     )
-    table, (values, numbers) = table[first], pairs.T
-    is_integer = np.all((table == np.rint(table)) | np.isnan(table), axis=0)
-    low, high = inner_ends(table)
+    values, distinct = pairs[:, 0], table[first]
+    is_integer = np.all((distinct == np.rint(distinct)) | np.isnan(distinct), axis=0)
+    low, high = inner_ends(distinct)
     # Halves, since a range may be no float.
     extent = np.where(is_integer, 0.0, 2.0 * (0.5 * high - 0.5 * low))
     if not np.any(extent > 0.0):
-        return rows
+        return table
     size = np.bincount(values)
     # Classes, few numbers and the target of a plateau are shared by others than copies.
     is_shared = are_classes or np.sum(size**2.0) > _JITTER.max_copies * len(first)
     jitter = max(_JITTER.fractions)
     if is_shared:
-        jitter = _find_jitter(table, values, extent)
+        jitter = _find_jitter(distinct, values, extent)
     if not jitter:
-        return rows
-    end, n_joined = np.cumsum(size), int(np.sum(size == 1))
+        return table
+    joined, end, n_joined = distinct.copy(), np.cumsum(size), int(np.sum(size == 1))
     for value in np.flatnonzero(size > 1):
         group = np.arange(end[value] - size[value], end[value])
         while len(group):
-            is_near = _are_near(table[group], table[group[0]], jitter * extent)
-            numbers[group[is_near]] = numbers[group[0]]
+            row = distinct[group[0]]
+            is_near = _are_near(distinct[group], row, jitter * extent)
+            joined[group[is_near]] = row
             group, n_joined = group[~is_near], n_joined + 1
     # Most rows of equal targets are near, where these are not equal by chance.
     n_ties = len(first) - len(size)
     is_joined = is_shared or 2 * (len(first) - n_joined) >= n_ties > 0
-    return (
-        np.unique(numbers[index.ravel()], return_inverse=True)[1] if is_joined else rows
-    )
+    return joined[index.ravel()] if is_joined else table
 
 
 def _find_jitter(
