@@ -53,6 +53,8 @@ class EffectConstants:
     n_easy_operations: float = tuned(3e7, "cost")
     # Rows of a table of effects, and those whose draws are joint.
     n_rows_effects: int = tuned(256, "cost")
+    # Of rates, whose averages depend on the few largest, and whose rows cost little.
+    n_rows_rates: int = tuned(2048, "cost")
     n_rows_drawn: int = tuned(32, "cost")
     n_draws: int = tuned(100, "cost")
     # Nodes on the path to a row's log-odds, enough for probabilities of 1e-10.
@@ -606,7 +608,7 @@ class _Rates(_Averages):
         self, wanted: Sequence[Contrast | None]
     ) -> list[tuple[float, float, float, float, float]]:
         """Ratios of averages by moves, with intervals, and changes, with errors."""
-        rows = self._rows(self._points(_EFFECTS.n_rows_effects, len(self.variables)))
+        rows = self._rows(self._points(_EFFECTS.n_rows_rates, len(self.variables)))
         return [
             _NO_RATIO if move is None else self._compare(rows, move) for move in wanted
         ]

@@ -573,7 +573,7 @@ class MOHNGLMRegressor(
             and ``to``, between which it moves as in
             :meth:`MOHNRegressor.effects_table`; ``rate_ratio``, the factor of the mean,
             with ``ci_low`` and ``ci_high``, its 95 % interval; ``effect``, the change
-            of the mean, and its ``standard_error``. Averages over 256 quasi-random
+            of the mean, and its ``standard_error``. Averages over 2048 quasi-random
             rows; errors by the delta method, with terms, penalty and dispersion taken
             as known, NaN beyond 1000 weights.
 

@@ -509,6 +509,25 @@ def test_score_is_d2():
 # -------------------------------------------------------------------------- reading
 
 
+def test_rate_ratios_are_those_of_averages_over_the_other_columns():
+    """With all combinations of the other columns listed; 256 rows were 5 % off."""
+    errors = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        other = rng.choice([0.0, 1.0, 2.0, 9.0], 200, p=[0.5, 0.3, 0.1, 0.1])
+        X = np.column_stack([rng.integers(0, 2, 200), other, rng.integers(0, 4, 200)])
+        y = rng.poisson(np.exp(X[:, 0] * (0.3 * X[:, 1] - 1.0) + 0.5 * X[:, 2]))
+        model = MOHNGLMRegressor("given", terms=[(0,), (0, 1), (2,)], C=1.0)
+        effects = model.fit(X, y).effects_table().set_index("feature")
+        moved, averages = X[np.indices((200, 200)).reshape(2, -1), [[1], [2]]].T, []
+        for end in (0.0, 1.0):
+            rows = np.column_stack([np.full(len(moved), end), moved])
+            averages.append(model.predict(rows).mean())
+        ratio = averages[1] / averages[0]
+        errors.append(np.log(effects.loc["x0", "rate_ratio"] / ratio))
+    assert np.abs(errors).max() < 0.02
+
+
 def test_rate_ratios_of_single_columns_are_exponentials_of_weights():
     X, y, exposure = problem("poisson")
     table = pd.DataFrame(X > 0, columns=list("abcdef")).astype(int)
