@@ -198,18 +198,18 @@ def _add_polynomial(
     polynomial: WalshPolynomial,
 ) -> str:
     """Add a weighted sum of products, all of them factor by factor."""
-    constant = writer.number(polynomial.intercept)
     if not polynomial.terms:
-        return constant
-    longest = max(map(len, polynomial.terms))
-    members = np.full((longest, len(polynomial.terms)), n_codes)
-    for k, term in enumerate(polynomial.terms):
+        return writer.number(polynomial.intercept)
+    # The constant is a product without factors: as a sum of its own, onnxruntime would
+    # drop it where it is zero in single precision.
+    terms = [*polynomial.terms, ()]
+    members = np.full((max(map(len, terms)), len(terms)), n_codes)
+    for k, term in enumerate(terms):
         members[: len(term), k] = term
     factors = [
         graph.add("Gather", codes, graph.constant(row, "INT64"), axis=1)
         for row in members
     ]
-    weights = graph.constant(polynomial.weights[:, None], "DOUBLE")
-    return writer.add(
-        [constant, graph.add("MatMul", writer.multiply(factors), weights)]
-    )
+    weights = np.append(polynomial.weights, polynomial.intercept)
+    column = graph.constant(weights[:, None], "DOUBLE")
+    return graph.add("MatMul", writer.multiply(factors), column)

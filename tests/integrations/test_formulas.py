@@ -87,6 +87,19 @@ def test_onnx_has_labels_and_probabilities(seed):
     assert_allclose(found["probabilities"], model.predict_proba(X), atol=1e-12)
 
 
+@pytest.mark.parametrize("scale", [1e-300, 1e-50, 1e50, 1e300])
+def test_onnx_of_numbers_beyond_single_precision(scale):
+    """Which onnxruntime takes for zero when it drops sums with zero."""
+    pytest.importorskip("onnx")
+    X = np.random.default_rng(0).normal(3.0, 1.0, (40, 2))
+    y = 5.0 + X[:, 0] - X[:, 1] + X[:, 0] ** 2
+    terms = [(0,), (1,), (0, 1)]
+    for x_scale, y_scale in ((scale, 1.0), (1.0, scale)):
+        model = MOHNRegressor("given", terms=terms).fit(x_scale * X, y_scale * y)
+        found = run_onnx(to_onnx(model), x_scale * X)["predictions"][:, 0]
+        assert_allclose(found / y_scale, model.predict(x_scale * X) / y_scale)
+
+
 def test_onnx_of_labels_that_are_numbers():
     pytest.importorskip("onnx")
     X, y = make_table(0)

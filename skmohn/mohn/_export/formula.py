@@ -50,8 +50,9 @@ T = TypeVar("T")
 LEAST_R2: Final = 0.99
 # A power below it is a logarithm.
 _MIN_POWER: Final = 1e-8
-# Binary logarithm of the ends of a column beyond which they are scaled.
-_MAX_LOG_UNIT: Final = 1000
+# Binary logarithm of the ends of a column beyond which they are scaled: that of numbers
+# in single precision, since onnxruntime drops sums with what is zero there.
+_MAX_LOG_UNIT: Final = 126
 
 
 @dataclass(frozen=True)
@@ -479,7 +480,7 @@ class _Line:
 
     @property
     def _unit(self) -> float:
-        """Power of two, 1 unless squares of the ends are beyond all numbers."""
+        """Power of two, 1 unless the ends are beyond single precision."""
         unit = power_of_two_scale([self.low, self.high])
         return unit if abs(math.log2(unit)) > _MAX_LOG_UNIT else 1.0
 
