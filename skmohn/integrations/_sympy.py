@@ -35,8 +35,9 @@ def to_sympy(model: MOHNRegressor | MOHNClassifier, X: TableLike | None = None) 
         several targets, or with the probability of each class. For categories, symbols
         stand for indices in `categories_`. Missing values are not supported. Sympy
         reorders sums: in floating point, columns far from zero lose digits, and powers
-        of their sums use the number 2.718..., not sympy's own e. If columns have names
-        of functions, such as "select", ``lambdify`` needs ``dummify=True``.
+        of their sums use the number 2.718..., not sympy's own e. Before ``lambdify``,
+        rename columns that have names of functions of numpy, such as "select":
+        ``expression.subs("select", "other")``.
 
     Raises
     ------

@@ -188,6 +188,16 @@ def test_sympy_has_symbols_by_the_names_of_columns():
     assert float(sympy.diff(to_sympy(model), hot).subs("fast", 3)) == -1.5
 
 
+def test_sympy_of_a_column_by_the_name_of_a_function_is_renamed():
+    """Even with dummify=True, lambdify calls the symbol instead of numpy's select."""
+    sympy = pytest.importorskip("sympy")
+    X = pd.DataFrame({"select": list("uvuv") * 10, "x": np.arange(40.0)})
+    model = MOHNRegressor("given", terms=[(0,), (0, 1)]).fit(X, X["x"] % 7.0)
+    expression = to_sympy(model).subs("select", "other")
+    compute = sympy.lambdify(sympy.symbols("other x"), expression)
+    assert_allclose(compute(*numbered(model, X).T), model.predict(X))
+
+
 def test_sympy_bounds_what_has_many_categories():
     """A condition on a sum of cases would be one for each of their combinations."""
     pytest.importorskip("sympy")
