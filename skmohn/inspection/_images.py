@@ -6,6 +6,7 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from skmohn._core._categories import column_names
 from skmohn._core._types import check_array
 from skmohn._core._validation import is_integer
 from skmohn.energynet import EnergyNetTransformer
@@ -116,7 +117,8 @@ class FiltersDisplay(ImageDisplay):
         TypeError
             If the estimator has no layers.
         ValueError
-            If the shape does not match the columns, or a layer or unit does not exist.
+            If the shape does not match the columns, if one holds categories or times,
+            or if a layer or unit does not exist.
 
         References
         ----------
@@ -124,7 +126,7 @@ class FiltersDisplay(ImageDisplay):
            Advances in Neural Information Processing Systems 20 (2007).
         """
         stack = get_layers(estimator)
-        size = _image_shape(shape, stack.n_features_in_)
+        size = _image_shape(shape, stack)
         filters = _column_gains(stack, _read_layer(layer, len(stack.weights_)))
         if units is not None:
             filters = filters[_read_units(units, len(filters))]
@@ -237,10 +239,11 @@ class SamplesDisplay(ImageDisplay):
         TypeError
             If the estimator has no layers.
         ValueError
-            If the shape does not match the columns, or a number is too small.
+            If the shape does not match the columns, if one holds categories or times,
+            or if a number is too small.
         """
         stack = get_layers(estimator)
-        size = _image_shape(shape, stack.n_features_in_)
+        size = _image_shape(shape, stack)
         samples = stack.sample(n_samples, n_steps, random_state=random_state)
         if probabilities:
             samples = _reconstructed(stack, samples)
@@ -265,8 +268,18 @@ class SamplesDisplay(ImageDisplay):
         return self._draw(samples, ax, {"cmap": "gray_r"}, imshow_kw)
 
 
-def _image_shape(shape: tuple[int, int] | None, n_columns: int) -> tuple[int, ...]:
+def _image_shape(
+    shape: tuple[int, int] | None, stack: EnergyNetTransformer
+) -> tuple[int, ...]:
     """Height and width; those of a square if none are given."""
+    categories, n_columns = stack._categories, stack.n_features_in_
+    times = [j for j, kind in categories.kinds.items() if kind.endswith("64")]
+    others = sorted([*categories.of_text, *times])
+    if others:
+        raise ValueError(
+            f"pixels are numbers, but column {column_names(stack)[others[0]]} holds "
+            "categories or times: fit the estimator without it"
+        )
     if shape is None:
         side = isqrt(n_columns)
         if side**2 != n_columns:
