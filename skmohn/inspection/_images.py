@@ -268,9 +268,7 @@ class SamplesDisplay(ImageDisplay):
         return self._draw(samples, ax, {"cmap": "gray_r"}, imshow_kw)
 
 
-def _image_shape(
-    shape: tuple[int, int] | None, stack: EnergyNetTransformer
-) -> tuple[int, ...]:
+def _image_shape(shape: tuple[int, int] | None, stack: Any) -> tuple[int, ...]:
     """Height and width; those of a square if none are given."""
     categories, n_columns = stack._categories, stack.n_features_in_
     times = [j for j, kind in categories.kinds.items() if kind.endswith("64")]
