@@ -6,7 +6,6 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skmohn._core._categories import column_names
 from skmohn._core._types import check_array
 from skmohn._core._validation import is_integer
 from skmohn.energynet import EnergyNetTransformer
@@ -117,7 +116,7 @@ class FiltersDisplay(ImageDisplay):
         TypeError
             If the estimator has no layers.
         ValueError
-            If the shape does not match the columns, if one holds categories or times,
+            If the shape does not match the columns, if one holds categories,
             or if a layer or unit does not exist.
 
         References
@@ -239,7 +238,7 @@ class SamplesDisplay(ImageDisplay):
         TypeError
             If the estimator has no layers.
         ValueError
-            If the shape does not match the columns, if one holds categories or times,
+            If the shape does not match the columns, if one holds categories,
             or if a number is too small.
         """
         stack = get_layers(estimator)
@@ -268,15 +267,17 @@ class SamplesDisplay(ImageDisplay):
         return self._draw(samples, ax, {"cmap": "gray_r"}, imshow_kw)
 
 
-def _image_shape(shape: tuple[int, int] | None, stack: Any) -> tuple[int, ...]:
+def _image_shape(
+    shape: tuple[int, int] | None, stack: EnergyNetTransformer
+) -> tuple[int, ...]:
     """Height and width; those of a square if none are given."""
-    categories, n_columns = stack._categories, stack.n_features_in_
-    times = [j for j, kind in categories.kinds.items() if kind.endswith("64")]
-    others = sorted([*categories.of_text, *times])
-    if others:
+    n_columns = stack.n_features_in_
+    categories = np.flatnonzero(stack.coding_.kind == "category")
+    if len(categories):
+        names = getattr(stack, "feature_names_in_", range(n_columns))
         raise ValueError(
-            f"pixels are numbers, but column {column_names(stack)[others[0]]} holds "
-            "categories or times: fit the estimator without it"
+            f"pixels are numbers, but column {names[categories[0]]} holds categories: "
+            "fit the estimator without it"
         )
     if shape is None:
         side = isqrt(n_columns)
