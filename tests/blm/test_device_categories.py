@@ -374,6 +374,18 @@ def test_c_of_a_table_is_that_of_its_columns_by_hand(way):
     assert np.all(device._reader.read(unseen)[:, 4] == 3)
 
 
+def test_missing_categories_that_fit_had_not_are_named():
+    """More bits would not help: they are zeros on a device, at their means here."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"n": rng.normal(size=90), "c": list("abc") * 30})
+    y = X["n"] + X["c"].map({"a": 0.0, "b": 3.0, "c": 5.0})
+    model = BLMRegressor((), max_flips=20_000, random_state=0).fit(X, y)
+    some = X.assign(c=X["c"].where(X.index % 4 > 0))
+    with pytest.warns(UserWarning, match="low: column c of X has missing categories, "):
+        model.to_c("c", X=some)
+    assert model.fit(some, y).to_c("c", X=some).agreement > 0.99
+
+
 def test_indicators_are_exact_in_every_type():
     rows = ROWS.assign(z=128.0 + 40.0 * ROWS["z"], age=ROWS["age"] + 50.0)
     rows["rare"] = np.where(np.arange(N) < 9, "yes", "no")

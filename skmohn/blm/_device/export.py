@@ -371,7 +371,7 @@ class DeviceMixin:
         else:
             program = _in_integers(self, network, reader, activation_bits, X)
         device = DeviceModel(self, name, program, reader, int(n_tests), X)
-        _report_agreement(self, device)
+        _report_agreement(self, device, X)
         if too_large := render.too_large_for_avr(program):
             warn_caller(
                 f"{name}.h does not build on an AVR: {too_large}. If it is for one, "
@@ -502,7 +502,7 @@ def _warn_of_cuts(model: Any, reader: InputSpec, X: TableLike) -> None:
         )
 
 
-def _report_agreement(model: Any, device: DeviceModel) -> None:
+def _report_agreement(model: Any, device: DeviceModel, X: TableLike) -> None:
     """Print the agreement on X and warn if it is low; else of what is lost anyway."""
     reader, network = device._reader, device._program.network
     given = reader, network, model._input_names()
@@ -511,7 +511,26 @@ def _report_agreement(model: Any, device: DeviceModel) -> None:
             warn_caller(f"{loss}, or pass X to see what is lost")
         return
     cures = coarse_numbers(*given) or _cures(device)
-    report(f"{device.name}.h", device._agreement, cures)
+    report(f"{device.name}.h", device._agreement, [*_find_missing(model, X), *cures])
+
+
+def _find_missing(model: Any, X: TableLike) -> list[str]:
+    """Find columns of categories that are missing in X, but were not in `fit`."""
+    coding = model._inputs
+    if coding is None or coding.is_plain:
+        return []
+    table, names = model._table_of(X)[0], column_names(model)
+    lost = [
+        names[j]
+        for j in coding.groups
+        if not coding.has_missing[j] and np.isnan(table[:, j]).any()
+    ]
+    return [
+        f"column {name} of X has missing categories, all zeros on the device, but at "
+        "their means in predict: fit rows in which some are missing, so that these "
+        "have an index"
+        for name in lost
+    ]
 
 
 def _cures(device: DeviceModel) -> list[str]:
