@@ -21,7 +21,7 @@ def row_bits(n_samples: int) -> NDArray[np.uint64]:
 
 
 def words_of(packed: NDArray, n_samples: int) -> NDArray[np.uint64]:
-    """Bytes of bits, shape (n, at least D / 8), as words; what is past D is 0."""
+    """Bytes of bits, shape (n, at least D / 8), as words; bits past D are 0."""
     padded = np.zeros((len(packed), -(-n_samples // _BLOCK) * _BLOCK // 8), np.uint8)
     n_bytes = -(-n_samples // 8)
     padded[:, :n_bytes] = packed[:, :n_bytes]

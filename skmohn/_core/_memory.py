@@ -23,7 +23,7 @@ def memory_limit() -> float:
 
 
 def format_bytes(n_bytes: float) -> str:
-    """Format a number of bytes in a unit in which it is not next to nothing."""
+    """Format a number of bytes in a suitable unit."""
     for size, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if n_bytes >= size:
             return f"{n_bytes / size:,.1f} {unit}"

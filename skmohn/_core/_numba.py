@@ -84,7 +84,7 @@ class _CacheFiles:
         return hashlib.sha256(hashlib.sha256(origin).digest() + code).digest()
 
     def load(self, key: tuple) -> Any:
-        """Return what was saved, or None."""
+        """Return the saved variant, or None."""
         for folder in self._folders:
             with contextlib.suppress(OSError):
                 file = (folder / self._file_name(key)).read_bytes()
@@ -94,7 +94,7 @@ class _CacheFiles:
         return None
 
     def save(self, key: tuple, data: object) -> None:
-        """Save a variant, in place of what an older source gave."""
+        """Save a variant, in place of that of an older source."""
         code = self._dumps(data)
         path = self._folders[0] / self._file_name(key)
         unfinished = path.with_suffix(f".{uuid.uuid4().hex[:16]}.tmp")
@@ -145,7 +145,7 @@ class _Cache:
         return getattr(self._cache, name)
 
     def load_overload(self, *variant: Any, **more: Any) -> Any:
-        """Load a variant; what can not be loaded is compiled again."""
+        """Load a variant; compile it again if that fails."""
         try:
             return self._cache.load_overload(*variant, **more)
         except Exception as error:  # whatever it is: no fit needs a cache
@@ -165,7 +165,7 @@ class _Cache:
 
 
 def _replace(owner: Any, name: str, part: Any) -> None:
-    """Replace an attribute that numba has, else raise: nothing would read it."""
+    """Replace an attribute of numba; raise if there is none."""
     getattr(owner, name)
     setattr(owner, name, part)
 

@@ -76,7 +76,7 @@ def row_slices(shape: tuple[int, int], multiple: int = 1) -> Iterator[slice]:
 
 
 def equal_slices(n_rows: int, size: int) -> Iterator[slice]:
-    """Yield slices of so many rows, the last one with what is left."""
+    """Yield slices of a number of rows, the last one shorter."""
     # As scikit-learn's `gen_batches`, whose check of both takes longer than a row.
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))

@@ -242,7 +242,7 @@ def _in_words(zones: Mapping[int, tzinfo | str | None], j: int) -> str:
 
 
 def _find_conversion(here: str, there: str) -> str:
-    """Code that makes of a column what it was in fit."""
+    """Code that converts a column to its type in fit."""
     if here == _NUMBERS:
         return "pandas.to_" + ("timedelta" if there == _DURATIONS else "datetime")
     if there == _NUMBERS:
@@ -271,7 +271,7 @@ def _objects(X: TableLike, j: int) -> NDArray[np.object_]:
 
 
 def _holds_times(values: NDArray) -> bool:
-    """Whether values are times, but for those that are not known."""
+    """Whether all known values are times."""
     known = [value for value in values if not is_unknown(value)]
     return bool(known) and all(isinstance(value, TIMES) for value in known)
 

@@ -43,7 +43,7 @@ def require_fitted(estimator: object, attribute: str) -> None:
 
 
 def has_read_inputs(estimator: object) -> bool:
-    """Whether an estimator was fitted on a table, not made of what was known."""
+    """Whether an estimator was fitted on a table, not made from terms or bytes."""
     return hasattr(estimator, "_input_dtype")
 
 

@@ -449,7 +449,7 @@ class BaseBLM(
         return read_hidden_sizes(self.hidden_layer_sizes)
 
     def _network_parameters(self) -> dict[str, Any]:
-        """Parameters without which the weights mean nothing."""
+        """Parameters that define the network of the weights."""
         categorical = self.categorical_features
         if not (categorical is None or isinstance(categorical, str)):
             categorical = np.asarray(categorical).tolist()
@@ -518,7 +518,7 @@ class BaseBLM(
         return samples, validation_samples
 
     def _without_lone(self, samples: Samples) -> Samples:
-        """Leave out what is far off all others, unless the loss is of all outputs."""
+        """Replace outlying values, unless the loss is one of all outputs."""
         if not (self.decomposable and self.standardize):
             return samples
         columns = getattr(self, "feature_names_in_", range(self.n_features_in_))
@@ -535,7 +535,7 @@ class BaseBLM(
         return samples.deduplicate() if self.decomposable else samples
 
     def _set_targets(self, targets: Labels | RealTargets) -> None:
-        """Remember how targets are encoded, and show what users may see of it."""
+        """Store the encoding of targets, and set its public attributes."""
         self._targets = targets
         for name, value in targets.attributes.items():
             setattr(self, name, value)
@@ -789,7 +789,7 @@ def _single(table: NDArray[np.float64], name: str) -> NDArray[np.float32]:
 
 
 def _is_another_network(changed: Sequence[str]) -> ValueError:
-    """Going on from other weights makes sense for the same network alone."""
+    """Error on parameters that changed since the fit to continue."""
     return ValueError(
         f"{' and '.join(changed)} changed since the fit that warm_start or "
         "partial_fit continues: restore the old value or fit anew"

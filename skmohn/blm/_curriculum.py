@@ -249,7 +249,7 @@ class BlackBoxProblem:
         return found.loss
 
     def expected_loss(self, state: TrainingState) -> float:
-        """Loss of the best weights; that of noisy ones owes nothing to their choice."""
+        """Loss of the best weights; a fresh evaluation if the loss is noisy."""
         if not self.is_noisy or state.best_loss >= WORST:
             return state.best_loss
         # The state itself stays as it is.

@@ -210,7 +210,7 @@ def _has_nan(X: NDArray) -> bool:
 
 
 def _mean(values: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
-    """Mean of known values, the same for rows in any order, repeated or weighted."""
+    """Mean of known values, invariant to the order of rows and to repetition."""
     is_known = ~np.isnan(values)
     distinct, index = np.unique(values[is_known], return_inverse=True)
     counts = np.bincount(index, weights[is_known])

@@ -575,5 +575,5 @@ class DatasetProblem:
 
 
 def _finite(loss: float) -> float:
-    """Loss that can be compared; what is no number is as bad as can be."""
+    """Comparable loss: NaN becomes the worst one."""
     return loss if loss < WORST else WORST

@@ -122,7 +122,7 @@ class _Groups(NamedTuple):
         return cls(X[first], means, sums, float(np.average(squares, weights=weights)))
 
     def sample(self, max_groups: int) -> Self:
-        """Draw so many of them; all if there are no more."""
+        """Draw a subset; all if there are no more."""
         if len(self.X) <= max_groups:
             return self
         rng = np.random.default_rng(0)

@@ -115,7 +115,7 @@ def act(
 
 
 def _numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    """Read an array of any shape; whether all are finite is nothing to care about."""
+    """Read an array of any shape, without a check for finite numbers."""
     return check_array(
         values,
         dtype=np.float64,

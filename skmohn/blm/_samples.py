@@ -257,7 +257,7 @@ class Samples(NamedTuple):
         return self._replaced(pull_in, are_numbers)
 
     def pull_in_fills(self, are_numbers: bool) -> Self:
-        """Samples without fills, whose squares would be all that is learned."""
+        """Samples without fill values, whose squares would dominate the loss."""
         return self._replaced(pull_in_fills, are_numbers)
 
     def _replaced(
@@ -485,7 +485,7 @@ def read_samples(
 
 
 def _drop_unweighted(X: TableLike, y: Any, weight: Any) -> tuple[Any, Any, Any]:
-    """Drop samples without weight: nothing is learned of them, such as classes."""
+    """Drop samples of weight 0, so that their classes are not learned either."""
     kept = None if y is None else weighted_rows(X, [weight])
     if kept is None:
         return X, y, weight

@@ -311,7 +311,7 @@ def _require_storable(
 
 
 def _warn_of_ensemble(model: Any) -> None:
-    """Warn that what comes back predicts other values than a mean of networks."""
+    """Warn that the best network of an ensemble predicts other values."""
     n_networks = len(model.members_)
     if n_networks > 1:
         warn_caller(

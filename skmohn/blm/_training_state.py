@@ -21,7 +21,7 @@ class Stream(IntEnum):
 
 
 class Evaluated(NamedTuple):
-    """Codes, and the mean loss of so many evaluations."""
+    """Codes, and their mean loss over a number of evaluations."""
 
     codes: Codes
     loss: float

@@ -47,7 +47,7 @@ class ChowLiuTree:
         # (n_rows, d), int; states of columns from 0 on, -1 where unknown.
         states: NDArray[np.int16],
     ) -> NDArray[np.float64]:
-        """Log-likelihood of what is known of rows, in nats."""
+        """Log-likelihood of the known values of rows, in nats."""
         found = np.empty(len(states))
         kernels.log_likelihoods(
             states, self.order, self.parents, self.log_transition, found
@@ -56,7 +56,7 @@ class ChowLiuTree:
 
 
 class _Counts(NamedTuple):
-    """What kernels read of weighed rows."""
+    """Kernel arguments of weighted rows."""
 
     products: np.ndarray  # (n_indicators, n_indicators); weighed sums of products
     first: np.ndarray

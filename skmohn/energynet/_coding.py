@@ -79,7 +79,7 @@ class UnitCoding:
     whitening: Whitening | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave what follows from the fields."""
+        """Set the derived fields."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @classmethod
@@ -216,7 +216,7 @@ class UnitCoding:
         return binary_units(np.stack([self.low, self.high]).astype(np.float64))
 
     def within_range(self, X: NDArray) -> NDArray:
-        """Table whose values are no further out than those that were seen."""
+        """Table with values clipped to the range seen in `fit`."""
         return np.clip(X, *self.seen.astype(X.dtype))
 
     @cached_property

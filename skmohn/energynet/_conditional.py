@@ -305,7 +305,7 @@ def sample_missing(
 
 
 def _n_to_choose_from(rbm: RBM, coding: UnitCoding, X: NDArray, n_draws: int) -> int:
-    """Completions of a row from which so many are chosen."""
+    """Candidate completions of a row."""
     others = np.delete(X, coding.whitened_columns, axis=1)
     if rbm.n_hidden > RBM_LIMITS.max_enumerated_units and np.isnan(others).any():
         # Each is weighed by annealing.

@@ -114,7 +114,7 @@ def train(
 def decision(
     report: Report, run: Run, stage: str, n_steps: int, found: dict[str, Any]
 ) -> None:
-    """Report what was found at a decision."""
+    """Report a decision."""
     report(_record(run, stage, n_steps) | found, lambda: run.rbm)
 
 

@@ -112,7 +112,7 @@ class HiddenChowLiuTree:
             yield tree._maximize(*totals, len(states))
 
     def log_likelihood(self, states: NDArray[np.int16]) -> NDArray[np.float64]:
-        """Log-likelihood of what is known of rows, in nats."""
+        """Log-likelihood of the known values of rows, in nats."""
         found = np.empty(len(states))
         kernels.log_likelihoods(self._arrange(states), *self._parameters, found)
         return found
@@ -145,7 +145,7 @@ class HiddenChowLiuTree:
 
     @property
     def _parameters(self) -> tuple[NDArray, NDArray, NDArray]:
-        """What kernels read."""
+        """Kernel arguments."""
         return self.parents, self.transition, self.emission
 
     def _arrange(self, states: NDArray[np.int16]) -> NDArray[np.int16]:

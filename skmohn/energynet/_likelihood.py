@@ -196,7 +196,7 @@ def known_log_likelihoods(
     n_draws: int,  # as of :func:`dbn_log_likelihood`, with `seed`
     seed: int,
 ) -> NDArray[np.float64]:
-    """Estimate the log-likelihood of what is known of samples."""
+    """Estimate the log-likelihood of the known values of samples."""
     # In nats, (n_samples,). The gain of the RBMs above the first is taken at the draws.
     found = dbn_log_likelihood(
         rbms, bits, log_partition, n_draws=n_draws, random_state=seed

@@ -482,7 +482,7 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
         return -density, self._neighbors.measure(table.values)
 
     def _survival(self, *measured: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Mean of the log tail probabilities of what was measured."""
+        """Mean log tail probability of the measured values."""
         parts = zip(self._tails, measured, strict=True)
         return np.mean([tail.log_survival(values) for tail, values in parts], axis=0)
 

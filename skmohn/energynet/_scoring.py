@@ -191,7 +191,7 @@ class Scorer:
     def _free_energies(
         self, known: NDArray, missing: MissingMask | None
     ) -> NDArray[np.float64]:
-        """Free energies of what is known, means over bits where it is uncertain."""
+        """Free energies of the known values, averaged over uncertain bits."""
         is_uncertain = _are_uncertain(known).any()
         drawn = _drawn(known, self.seed) if is_uncertain else [known]
         energies = [

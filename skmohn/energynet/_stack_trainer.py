@@ -42,7 +42,7 @@ from skmohn.energynet._training import Schedule, epochs_at_once, new_rbm
 
 @dataclass(frozen=True)
 class TrainingConstants:
-    """What "auto" stands for, and the last training of a layer."""
+    """Values of "auto", and the last training of a layer."""
 
     # The sum of the learning rates of a layer's last training.
     final_clock: float = tuned(300.0, "benchmarks/ablation.py")
@@ -219,7 +219,7 @@ class StackTrainer:
     def n_records(
         self, encoded: Encoded, rbms: Sequence[RBM] | None = None
     ) -> int | None:
-        """Number of records that there will be; None where layers grow."""
+        """Expected number of records; None where layers grow."""
         widths = widths_of(self.parameters)
         if rbms is not None:
             widths = [rbm.n_hidden for rbm in rbms]
@@ -250,7 +250,7 @@ class StackTrainer:
         return trained
 
     def _burn_in(self, encoded: Encoded, rbms: Sequence[RBM] | None) -> None:
-        """Have missing values agree with the layers that there are already."""
+        """Resample missing values given the existing layers."""
         if rbms and encoded.missing is not None:
             stream = random_stream(self.seed)
             encoded.missing.burn_in(rbms[0], encoded.units, MISSING.n_burn_in, stream)

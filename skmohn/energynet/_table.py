@@ -111,7 +111,7 @@ class Table:
         return self if values is self.values else replace(self, values=values)
 
     def drop_unknown(self, n_needed: int) -> "Table":
-        """Leave the rows of which nothing is known, if enough others remain."""
+        """Drop rows without known values, if enough others remain."""
         known = ~np.isnan(self.values).all(axis=1)
         if known.sum() < min(n_needed, len(self)):
             raise ValueError(

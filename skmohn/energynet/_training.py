@@ -102,7 +102,7 @@ class Schedule:
         return max(round(clock / self.clock_of_steps(1)), 1)
 
     def clock_of_steps(self, n_steps: int) -> float:
-        """Sum of the learning rates of a run of so many steps."""
+        """Sum of the learning rates of a run."""
         return n_steps * self.learning_rate / 2
 
     def l2_of(self, n_hidden: int) -> float:

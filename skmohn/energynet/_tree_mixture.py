@@ -32,7 +32,7 @@ class TreeMixture:
         return cls(weights / len(mixtures), trees)
 
     def log_likelihood(self, states: NDArray[np.int16]) -> NDArray[np.float64]:
-        """Log-likelihood of what is known of rows, in nats."""
+        """Log-likelihood of the known values of rows, in nats."""
         found: Any = logsumexp(self.log_joint(states), axis=1)
         return found
 

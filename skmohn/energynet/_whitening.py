@@ -168,7 +168,7 @@ class Whitening:
         return X
 
     def spread(self, X: NDArray) -> NDArray[np.float64]:
-        """Rows that all was learned from as if they were others, further apart."""
+        """Training rows, spread out as if they were unseen ones."""
         coordinates = self.forward(X)
         coordinates[:, self.columns] *= self.stretch
         return self.inverse(coordinates)
@@ -290,7 +290,7 @@ def _by_other_rows(Z: NDArray[np.float64], folds: KFold) -> tuple[float, float, 
 def _log_densities(
     Z: NDArray[np.float64], covariance: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Logarithms of the normal densities of what is known of rows, (n_rows,)."""
+    """Log normal densities of the known values of rows, (n_rows,)."""
     found = np.zeros(len(Z))
     for rows, missing in _kinds_of_rows(np.isnan(Z)):
         if missing.all():
@@ -306,7 +306,7 @@ def _log_densities(
 def _surprises(
     Z: NDArray[np.float64], covariance: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Distances of all known numbers from what is expected, in standard deviations."""
+    """Standardized residuals of all known numbers."""
     # Expected given the other known ones of their row.
     found = []
     for rows, missing in _kinds_of_rows(np.isnan(Z)):
@@ -386,7 +386,7 @@ def _patterns(
 def _given(
     covariance: NDArray[np.float64], Z: NDArray[np.float64], unknown: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and covariance of what is unknown of normal rows, given the rest."""
+    """Conditional mean and covariance of the unknown values of normal rows."""
     known = ~unknown
     rest = covariance[np.ix_(unknown, unknown)]
     if not known.any():

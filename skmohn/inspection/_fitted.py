@@ -65,7 +65,7 @@ def get_layers(estimator: object) -> EnergyNetTransformer:
 def get_terms(
     estimator: MOHNRegressor | MOHNDensity,
 ) -> tuple[list[Term], NDArray[np.float64], list[str]]:
-    """Terms and weights of a fitted estimator, and names of what they connect."""
+    """Terms, weights and variable names of a fitted estimator."""
     # These are columns, or categories of columns.
     if isinstance(estimator, MOHNDensity):
         check_is_fitted(estimator)
@@ -102,7 +102,7 @@ def read_numbers(display: Any, *names: str, optional: Sequence[str] = ()) -> lis
 def plot_line(
     ax: Any, x: Any, y: Any, style: dict[str, Any], line_kw: dict[str, Any]
 ) -> Any:
-    """Plot a line in our style but for what the user has set."""
+    """Plot a line in the default style; the user's options win."""
     (line,) = ax.plot(x, y, **merge_style("line", style, line_kw))
     return line
 

@@ -61,7 +61,7 @@ class GameWeights(NamedTuple):
 
 
 def transform_game(values: NDArray[np.float64]) -> GameWeights:
-    """Weights of a game of which all coalitions are known, numbered by their bits."""
+    """Weights of a game from all coalitions, numbered by their bits."""
     n_players = len(values).bit_length() - 1
     # Bits of the transform are -1, and players in a coalition are 1.
     weights = walsh_transform(values[::-1].copy()) / len(values)

@@ -251,7 +251,7 @@ def _keep_apart(texts: Sequence[Any]) -> None:
 
 
 def _room(texts: Sequence[Any]) -> float:
-    """Fraction of their size that texts may have to stay apart and in the figure."""
+    """Factor by which to shrink texts so that they fit without overlap."""
     boxes = np.array([text.get_window_extent().bounds for text in texts])
     padding = 2.0 * _PADDING * texts[0].get_fontsize() / 72.0 * texts[0].figure.dpi
     centers, sizes = boxes[:, :2] + boxes[:, 2:] / 2.0, boxes[:, 2:] + padding

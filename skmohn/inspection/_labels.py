@@ -61,7 +61,7 @@ def fit_legend(
 
 
 def lay_out(ax: Any) -> None:
-    """Set the final positions of the axes and of what is on them."""
+    """Set the final positions of the axes and their artists."""
     # Of a subfigure, the figure that it is a part of.
     figure = ax.figure.figure
     engine = figure.get_layout_engine()

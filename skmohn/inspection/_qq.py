@@ -225,7 +225,7 @@ class QQDisplay(Display):
 def _quantiles(
     neg_log10_p: NDArray[np.float64], number: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], list[NDArray[np.float64]]]:
-    """Expected largest order statistics of so many by chance, and a band."""
+    """Expected largest order statistics under the null hypothesis, and a band."""
     # By the median of each, from the beta distribution of order statistics.
     ranks = np.arange(1, len(neg_log10_p) + 1)
     expected, *band = (

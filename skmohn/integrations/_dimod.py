@@ -13,7 +13,7 @@ from skmohn.mohn._engine import read_polynomial, require_regressor
 
 @dataclass(frozen=True)
 class ModelConstants:
-    """What a model may need of memory."""
+    """Limits of memory."""
 
     # Up to this many, integers are indices of columns.
     max_columns: int = tuned(10**6, "cost")

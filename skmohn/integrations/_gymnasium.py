@@ -185,7 +185,7 @@ class GymnasiumObjective:
         return f"mean return (reward per episode) of {n_episodes}: {-loss:.4g}"
 
     def _episode(self, policy: Any, seed: int, wanted: float = -np.inf) -> float:
-        """Return of an episode, or less than is `wanted` when that is certain."""
+        """Return of an episode, or a value below `wanted` once that is certain."""
         environment = self._environment()
         to_numbers, to_action = self._codings(environment)
         observation, _ = _unpack(environment.reset(seed=seed), 2, "reset")

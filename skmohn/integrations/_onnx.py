@@ -229,7 +229,7 @@ class _NetworkGraph(Graph):
         return self.add("Concat", *parts, *flags, axis=1)
 
     def known(self, numbers: str, means: NDArray[np.float64]) -> str:
-        """Add numbers with means in place of what is missing."""
+        """Add numbers, with means in place of missing ones."""
         unknown = self.add("IsNaN", numbers)
         return self.add("Where", unknown, self.constant(means), numbers)
 
@@ -267,7 +267,7 @@ class _NetworkGraph(Graph):
         return outputs[0] if len(outputs) == 1 else self.add("Mean", *outputs)
 
     def outputs(self) -> list[tuple[str, int, int | None]]:
-        """Add what a model predicts; return names, types and shapes."""
+        """Add the outputs of a model; return names, types and shapes."""
         network, values = self.network, self.values()
         n_outputs = network.layout.sizes[-1]
         if network.labels is None:

@@ -263,7 +263,7 @@ def _is_code(sex: str) -> bool:
 def _read_phenotypes(
     texts: list[str], file: Path, control_code: int
 ) -> NDArray[np.float64]:
-    """Phenotypes as numbers; NaN for what means unknown."""
+    """Phenotypes as numbers; NaN for missing ones."""
     numbers = np.array([_number(text) for text in texts])
     words = [
         text

@@ -81,7 +81,7 @@ def to_sympy(model: MOHNRegressor | MOHNClassifier, X: TableLike | None = None) 
 
 
 class _SympyWriter:
-    """Expressions of sympy, in which nothing is missing."""
+    """Expressions of sympy, without missing values."""
 
     def __init__(self, sympy: Any, names: Sequence[str]) -> None:
         self._sympy, self._symbols = sympy, list(map(sympy.Symbol, names))

@@ -423,7 +423,7 @@ def _make_splits(
 
 
 class _Run(NamedTuple):
-    """What one estimator did on one split."""
+    """Result of one estimator on one split."""
 
     score: float
     fit_seconds: float
@@ -501,7 +501,7 @@ _CALIBRATION = CalibrationConstants()
 
 
 def read_calibration(estimator: Any, X: TableLike, y: NDArray) -> NDArray | None:
-    """Read what the calibration error needs of some test rows; None without any."""
+    """Read the inputs of the calibration error of test rows; None without any."""
     # Of classifiers (confidence, whether it was right), of regressors the values of
     # the predictive distribution at the targets.
     if hasattr(estimator, "predict_proba"):

@@ -40,7 +40,7 @@ class Parameter(NamedTuple):
     indices: dict[str, int]  # of values, by their keys
 
     def code(self, value: Any) -> int | str:
-        """What stands for a value in the optimizer, where numbers are ordered."""
+        """Code of a value in the optimizer, where numbers are ordered."""
         i = self.indices[key_of(value)]
         return i if self.is_ordered else str(i).zfill(len(str(len(self.values))))
 
@@ -50,7 +50,7 @@ class Parameter(NamedTuple):
         return self.values[len(self.values) // 2 if self.is_ordered else 0]
 
     def codes(self) -> list[int | str]:
-        """What stands for all values."""
+        """Codes of all values."""
         return [self.code(value) for value in self.values]
 
 
@@ -189,7 +189,7 @@ class ParamSpace:
         return rows
 
     def key(self, setting: Mapping[str, Any]) -> frozenset[tuple[str, str]]:
-        """What equal settings have in common."""
+        """Key that equal settings share."""
         return frozenset((name, key_of(value)) for name, value in setting.items())
 
     def has(self, setting: Mapping[str, Any]) -> bool:
@@ -241,7 +241,7 @@ def _read_levels(name: str, distribution: Any) -> list[Any]:
 
 
 def _pick(n: int, quantiles: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Indices among so many values at uniform random numbers."""
+    """Indices of values at uniform random numbers."""
     return np.minimum((quantiles * n).astype(np.intp), n - 1)
 
 
@@ -251,7 +251,7 @@ def _is_number(value: Any) -> bool:
 
 
 def key_of(value: Any) -> str:
-    """What equal values have in common: for estimators, class and parameters."""
+    """Key that equal values share: for estimators, class and parameters."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, str | int | float):

@@ -349,7 +349,7 @@ class BlackBoxSearchCV(HTMLRepr, Versioned, BaseSearchCV, CallbackSupportMixin):
     def _expose(
         self, space: ParamSpace, trials: Trials, reason: str, seed: int
     ) -> None:
-        """Set what a fit leaves."""
+        """Set the fitted attributes."""
         self._report_failures([o for row in trials.outcomes for o in row])
         scorer, outcomes = trials.scorer, trials.outcomes
         results = SearchResults(
@@ -443,7 +443,7 @@ def _list_settings(
 def _ask_optimizer(
     space: ParamSpace, trials: Trials, seed: int, batch_size: int, n_settings: int
 ) -> Iterator[list[Setting]]:
-    """Batches of settings that an optimizer proposes, given what came of the others."""
+    """Batches of settings that an optimizer proposes, given earlier results."""
     # The folds are the same each time: no setting is tried twice.
     optimizer = BlackBoxOptimizer(
         space.variables, maximize=True, noise=0, random_state=seed

@@ -58,7 +58,7 @@ def expected_mean(scores: NDArray[np.float64], best: NDArray[np.float64]) -> flo
 
 @dataclass
 class Trials:
-    """Settings that were tried, and what came of them."""
+    """Settings that were tried, and their results."""
 
     scorer: FoldScorer
     metric: str | None  # that is maximized; None: the only one, or the first
@@ -89,7 +89,7 @@ class Trials:
             self.add(setting, row)
 
     def add(self, setting: Setting, outcomes: Outcomes) -> None:
-        """Record what came of a setting."""
+        """Record the result of a setting."""
         scores = self._scores(outcomes)
         is_finished = len(scores) == len(self.scorer.folds)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -145,7 +145,7 @@ class SearchResults(dict[str, Any]):
 
 
 def describe_scoring(scoring: Any, estimator: Any) -> str:
-    """Name what is maximized, the same for a scorer as for its name."""
+    """Name of the objective, the same for a scorer and its name."""
     if scoring is None:
         while isinstance(estimator, Pipeline):
             estimator = estimator.steps[-1][1]
@@ -189,7 +189,7 @@ def read_results(
     return_train_score: bool,
     scoring: str,
 ) -> Iterator[tuple[Setting, Outcomes]]:
-    """Settings of an earlier `cv_results_`, and what came of them."""
+    """Settings of an earlier `cv_results_`, and their results."""
     n_folds = len(scorer.folds)
     keys = [key for key in results if isinstance(key, str)]
     names = [key[12:] for key in keys if key.startswith("split0_test_")]

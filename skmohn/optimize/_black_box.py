@@ -342,7 +342,7 @@ class BlackBoxOptimizer:
         self._running = self._running[is_left]
 
     def _refuse(self, states: NDArray[np.integer], values: NDArray[np.float64]) -> None:
-        """Raise where evaluations contradict what is known."""
+        """Raise if evaluations contradict those told before."""
         archive, known = self._portfolio.archive, {}
         for i, state in self._space.fixed.items():
             if np.any(states[:, i] != state):
@@ -456,7 +456,7 @@ class BlackBoxOptimizer:
             self._running = self._portfolio.ask(min(batch_size, left), budget)
 
     def _evaluate(self, f: Callable[[Any], Any], limit: int, parallel: Parallel) -> int:
-        """Evaluate what was asked for; tell it once all values are there."""
+        """Evaluate the points asked for; tell them once all values are known."""
         points = self._space.decode(self._running[len(self._arrived) :][:limit])
         for value in parallel(delayed(_evaluate)(f, point) for point in points):
             self._arrived.append(value)
@@ -710,7 +710,7 @@ def minimize_black_box(
 def describe(
     space: Space, maximize: bool, history: History, x: Any, fun: float
 ) -> list[tuple[str, str]]:
-    """Names and values of facts on what is searched and what was found."""
+    """Names and values of facts on the search and its result."""
     parts = [f"{space.n_variables:,} variables"]
     parts += [f"{len(space.fixed):,} fixed"] if space.fixed else []
     parts += ["constrained"] if space.is_constrained else []

@@ -270,7 +270,7 @@ class MOHNFeatureSelector(
         return validate_columns(reader, X, y, multi_output=True, **options)
 
     def _read_groups(self) -> dict[str, NDArray[np.integer]]:
-        """Indices of columns by what can be selected: single columns, and groups."""
+        """Indices of the columns of each candidate: a single column or a group."""
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             names = [f"x{i}" for i in range(self.n_features_in_)]
@@ -442,7 +442,7 @@ class MOHNFeatureSelector(
         result: OptimizeResult,
         history: History,
     ) -> None:
-        """Set what a fit leaves."""
+        """Set the fitted attributes."""
         level = [result.x, *_points_with_mean(result.history, result.fun)]
         # Of subsets that score the same, the smallest.
         result.x = min(level, key=lambda p: len(_columns_of(p, members)))

@@ -135,7 +135,7 @@ def refresh(polynomial, state):
 
 @jit
 def _flip(p, spins, gains, values, i):
-    """Flip one spin; return what that gains. O(variables in the terms of i)."""
+    """Flip one spin; return the gain. O(variables in the terms of i)."""
     gain = gains[i]
     spin = -spins[i]
     spins[i] = spin
@@ -385,7 +385,7 @@ def _forbid(m, gains, i, step, expiry):
 
 
 def start_tabu(state, memory):
-    """Fill the trees and forget what was tabu; not compiled. O(n)."""
+    """Fill the trees and clear the tabu list; not compiled. O(n)."""
     free, n = memory.free, len(state.gains)
     half = len(free) // 2
     memory.taboo[:], free[:] = -np.inf, -np.inf

@@ -52,7 +52,7 @@ class Budget(NamedTuple):
         return self._replace(n_evaluations=max(1, int(self.n_evaluations * fraction)))
 
     def status(self, n_evaluations: float) -> int:
-        """Why a run of so many evaluations must end now; DONE if it need not."""
+        """Reason to end a run at a number of evaluations; DONE if there is none."""
         if n_evaluations >= self.n_evaluations:
             return EVALUATIONS
         return TIME if time.time() >= self.deadline else DONE
@@ -304,7 +304,7 @@ def mixed(
 
 
 def _go_to(polynomial: FlipTables, state: State, spins: NDArray) -> None:
-    """Flip what differs."""
+    """Flip the spins that differ."""
     differing = np.flatnonzero(state.spins != spins).astype(np.int32)
     _kernels.flip_all(polynomial.address, state.address, differing)
 
@@ -406,7 +406,7 @@ def check_options(method: str, options: Mapping[str, Any] | None) -> dict[str, A
 def check_use(
     method: str, *, x0: object, n_restarts: object, return_optima: bool, n_jobs: object
 ) -> None:
-    """Refuse what a method would have to ignore."""
+    """Refuse parameters that a method would ignore."""
     if not METHODS[method].has_starts:
         given = {"x0": x0, "n_restarts": n_restarts, "n_jobs": n_jobs}
         for name, value in given.items():

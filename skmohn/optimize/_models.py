@@ -34,7 +34,7 @@ from skmohn.optimize._product_sums import DiscreteProductSum, GPMean
 
 @dataclass(frozen=True)
 class ModelConstants:
-    """What a model may need of memory."""
+    """Limits of memory."""
 
     # A product of k variables that are 0 or 1 has 2^k terms over -1 and +1.
     max_terms: int = tuned(10**7, "cost")
@@ -78,7 +78,7 @@ class Columns:
         )
 
     def read(self, j: int, value: Any, parameter: str) -> float:
-        """Number of a value of column ``j``; refuse what it cannot have."""
+        """Number of a value of column ``j``; refuse impossible values."""
         low, high = float(self.low[j]), float(self.high[j])
         if self.categories is None:
             number = to_number(value)
@@ -261,7 +261,7 @@ class Model:
 
 
 def read_model(model: Any) -> Model:
-    """Make a model of whatever may be searched; refuse what cannot be."""
+    """Make a searchable model of an object, or refuse it."""
     if isinstance(model, MOHNRegressor):
         read = _read_regressor(model)
     elif isinstance(model, MOHNClassifier):

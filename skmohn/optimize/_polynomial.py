@@ -97,7 +97,7 @@ def fields(polynomial: FlipTables) -> tuple[NDArray[np.float64], NDArray[np.floa
 
 
 def tolerance_of(polynomial: FlipTables) -> float:
-    """Gain below which there may be nothing but rounding error."""
+    """Gain that may be rounding error alone."""
     return _POLYNOMIAL.rounding * fields(polynomial)[0].max(initial=0.0)
 
 

@@ -149,7 +149,7 @@ class Portfolio:
         self._n_without_improvement = 0
 
     def copy(self) -> Self:
-        """Independent copy, which shares what is never changed in place."""
+        """Independent copy, which shares immutable parts."""
         other = _copy_parts(self)
         other.archive = _copy_parts(self.archive)
         other._local_search = _copy_parts(self._local_search)
@@ -441,7 +441,7 @@ class Portfolio:
         return middle > good and bad - middle > ratio * (middle - good)
 
     def _n_evaluations(self, budget: int | None) -> int:
-        """Number of evaluations that there will be, those of before included."""
+        """Total number of evaluations, earlier ones included."""
         return budget or _PORTFOLIO.n_times_expected * len(self.archive.outcomes)
 
     def _skill(self) -> float:
@@ -540,7 +540,7 @@ class Portfolio:
 
 
 def _copy_parts(holder: _Holder) -> _Holder:
-    """Copy an object, and its containers and arrays but not what is in them."""
+    """Copy an object and, without their elements, its containers and arrays."""
     other = copy.copy(holder)
     for name, part in vars(holder).items():
         if isinstance(part, list | dict | set | np.ndarray):

@@ -21,7 +21,7 @@ from skmohn.optimize._space import Space
 
 @dataclass(frozen=True)
 class SparseSearchConstants:
-    """When sparse models are searched, and what that may cost."""
+    """Schedule and cost of sparse searches."""
 
     # Evaluations before the first model, at least.
     min_samples: int = tuned(8, "benchmarks/ablation.py")
@@ -123,7 +123,7 @@ class PursuitRun:
         return search, search.steps()
 
     def _do_part(self, steps: Generator[float, None, str]) -> str | None:
-        """Go on until the work is done; return why the pursuit ended, if it did."""
+        """Spend the work budget; return the stopping reason if the pursuit ended."""
         spent = 0.0
         while spent < self.work:
             try:

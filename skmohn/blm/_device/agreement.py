@@ -63,7 +63,7 @@ def compare(
 
 
 def _count_lost(found: NDArray, wanted: NDArray, labels: Labels) -> int:
-    """Number of classes, or labels, that are wanted and never found."""
+    """Number of classes, or labels, that the estimator alone predicts."""
     if labels.multilabel:
         axes = tuple(range(wanted.ndim - 1))
         return int(np.sum(wanted.any(axis=axes) & ~found.any(axis=axes)))

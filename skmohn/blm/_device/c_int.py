@@ -101,7 +101,7 @@ class IntWriter(Writer[IntProgram]):
         return self.picks.sum(kind, product)
 
     def _rounds(self, n: int) -> int:
-        """Number of rounds of the loop over a row of so many weights."""
+        """Number of iterations of the loop over a row of weights."""
         return self.packing.padded(n) // self.packing.group // self.at_once
 
     def _dot(self, bits: int) -> list[str]:

@@ -84,7 +84,7 @@ class Array:
 
 
 def literal(value: int | np.integer) -> str:
-    """Integer in C, on computers whose int has 16 bits too."""
+    """Integer literal in C that also fits targets with a 16-bit int."""
     value = int(value)
     if value == -(2**31):
         return "(-2147483647L - 1)"
@@ -126,5 +126,5 @@ def fill(name: str, /, **values: object) -> list[str]:
 
 
 def indent(lines: Iterable[str], depth: int = 1) -> list[str]:
-    """Lines further to the right."""
+    """Indent lines."""
     return [f"{'    ' * depth}{line}" if line else "" for line in lines]

@@ -166,7 +166,7 @@ class Writer(ABC, Generic[ProgramType]):
         return self.biases.at("0").replace("@biases + 0", "b")
 
     def fill_up(self, name: str, n: int) -> list[str]:
-        """Zeros behind the values of a buffer, up to which rows of weights go."""
+        """Zero padding of a buffer, to the length of rows of weights."""
         return [f"{name}[{k}] = 0;" for k in range(n, self.packing.padded(n))]
 
     def keep(self, buffer: str | None, n: int) -> list[str]:
@@ -239,15 +239,15 @@ class Picks:
         return self.n > 0
 
     def buffers(self) -> list[str]:
-        """Declare what the categories of one input are kept in."""
+        """Declare the variables of the categories of one input."""
         return [f"{kind} {name}[{self.n}];" for name, kind in self._types()]
 
     def outputs(self) -> list[str]:
-        """Arguments of what fills the buffers."""
+        """Arguments of the function that fills the buffers."""
         return [f"{kind} *{name}" for name, kind in self._types()]
 
     def arguments(self) -> list[str]:
-        """Arguments of what reads the buffers."""
+        """Arguments of the function that reads the buffers."""
         return [f"const {kind} *{name}" for name, kind in self._types()]
 
     def names(self) -> list[str]:

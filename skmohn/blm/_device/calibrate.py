@@ -169,7 +169,7 @@ def _activation_ranges_seen(
 def _refuse_far(
     numbers: NDArray[np.floating], reader: InputSpec, network: Network
 ) -> None:
-    """Refuse numbers beside which nothing is left of ordinary ones."""
+    """Refuse numbers so large that ordinary ones round to zero."""
     farthest = np.abs(numbers).max(axis=0)
     is_far = farthest > (_CALIBRATION.max_n_stds if network.is_standardized else 1e30)
     if is_far.any():

@@ -83,7 +83,7 @@ def in_single(network: Network, reader: InputSpec) -> FloatProgram:
 
 
 def _biases(member: list[Codes], network: Network) -> list[NDArray]:
-    """Biases of each layer of a member, with what zeros of categories are."""
+    """Biases of each layer of a member, including the zeros of categories."""
     if not network.groups:
         return [codes.biases for codes in member]
     zeros = member[0].weights[:, network.n_numbers :] @ network.zeros

@@ -503,7 +503,7 @@ def _warn_of_cuts(model: Any, reader: InputSpec, X: TableLike) -> None:
 
 
 def _report_agreement(model: Any, device: DeviceModel, X: TableLike) -> None:
-    """Print the agreement on X and warn if it is low; else of what is lost anyway."""
+    """Print the agreement on X and warn if it is low; without X, of known losses."""
     reader, network = device._reader, device._program.network
     given = reader, network, model._input_names()
     if device._agreement is None:

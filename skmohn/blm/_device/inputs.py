@@ -100,7 +100,7 @@ def float_steps(numbers: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def cut(numbers: NDArray, limit: float | np.floating) -> NDArray:
-    """Numbers within +-limit; what is none counts as 0, the mean of its column."""
+    """Clip numbers to +-limit; NaN becomes 0, the mean of its column."""
     return np.where(
         np.isnan(numbers), numbers.dtype.type(0), numbers.clip(-limit, limit)
     )

@@ -22,11 +22,11 @@ class Packing:
         self.shift = 0 if self.is_signed else 2 ** (n_bits - 1)
 
     def padded(self, n: int) -> int:
-        """Number of weights that a row of so many is filled up to, a group at least."""
+        """Padded number of weights of a row: whole groups, one at least."""
         return max(-(-n // self.group), 1) * self.group
 
     def row_bytes(self, n: int) -> int:
-        """Bytes of a row of so many weights."""
+        """Bytes of a row of weights."""
         return self.padded(n) // self.group * self.bytes_of_group
 
     def pack(self, codes: NDArray[np.integer]) -> NDArray[np.uint8]:

@@ -252,7 +252,7 @@ def _answers(activation: str, top: int, activation_range: float) -> OutputQuanti
 def _biases(
     codes: Codes, layer_inputs: _LayerInputs, own_offset: float
 ) -> NDArray[np.int64]:
-    """Biases in the unit of the sums, with what inputs lack."""
+    """Biases in the unit of the sums, with the offsets of the inputs."""
     biases = codes.biases / layer_inputs.scale + codes.weights @ layer_inputs.offset
     if codes.own is not None:
         biases = biases + own_offset * codes.own.sum(axis=1)

@@ -100,7 +100,7 @@ class _CWriter(TextWriter):
 
 
 def write_c(formula: Formula, name: str, arithmetic: str, bits: int) -> str:
-    """Write a header of functions that need nothing but the header of exponentials."""
+    """Write a header that depends on the standard library alone."""
     validate_name(name)
     integers = None if arithmetic == "double" else _round_weights(formula, bits)
     scores = formula.scores if integers is None else integers.scores
@@ -165,7 +165,7 @@ def _round_weights(formula: Formula, bits: int) -> _Integers:
 
 
 def _warn_of_rounding(formula: Formula, errors: list[float], bits: int) -> None:
-    """Warn of polynomials whose terms are hardly larger than errors by rounding."""
+    """Warn of polynomials whose terms are comparable to rounding errors."""
     cure = "pass accumulator_bits=64" if bits < 64 else 'use arithmetic="double"'
     for k, (score, error) in enumerate(zip(formula.scores, errors, strict=True)):
         # Of all rows that there may be, alike.

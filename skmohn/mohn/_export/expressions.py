@@ -143,7 +143,7 @@ Condition: TypeAlias = IsMissing | Less | LessEqual | IsCategory | All
 
 
 class Writer(Protocol[T]):
-    """What a language, or a library, makes of each kind of expression."""
+    """Translation of each kind of expression to a language or a library."""
 
     def number(self, value: float) -> T: ...
 

@@ -118,7 +118,7 @@ class Formula:
         return [write(expand_polynomial(score), writer) for score in self.scores]
 
     def write_outputs(self, writer: Writer[T]) -> list[T]:
-        """Write what is predicted."""
+        """Write the predictions."""
         return [write(output, writer) for output in self.outputs]
 
     def write_choices(self, writer: Writer[T]) -> list[T]:
@@ -135,7 +135,7 @@ class Formula:
 
 
 def _compare(estimator: Any, formula: Formula, X: TableLike, what: str) -> None:
-    """Print how well a formula predicts what its estimator does; warn if badly."""
+    """Print the agreement of a formula with its estimator; warn if it is low."""
     found = formula.evaluate(read_inputs(estimator, X))
     if formula.classes is not None:
         wanted = estimator.predict_proba(X)

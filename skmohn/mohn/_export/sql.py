@@ -13,7 +13,7 @@ _MAX_EXPONENT: Final = 700.0
 
 
 class Dialect(NamedTuple):
-    """What differs between databases."""
+    """Syntax that differs between databases."""
 
     quotes: str = '""'  # around names; the second one is doubled inside
     double: str = "DOUBLE PRECISION"  # the type of floats
@@ -72,7 +72,7 @@ class _SQLWriter(TextWriter):
         self._codes, self._scores = codes, scores
 
     def read(self, name: str) -> str:
-        """Column of what is read; without its alias SQLite takes some for texts."""
+        """Qualified column; without its table SQLite reads some names as text."""
         return f"{self._alias}.{self._dialect.name(name)}"
 
     def select(
@@ -109,7 +109,7 @@ class _SQLWriter(TextWriter):
         return self.call("POWER", base, self.number(exponent))
 
     def exp(self, exponent: Text) -> Text:
-        """Exponential function, cut where databases refuse what it is."""
+        """Exponential function, clipped where databases would overflow."""
         low, high = self.number(-_MAX_EXPONENT), self.number(_MAX_EXPONENT)
         cases = [(self.less(exponent, low), low), (self.less(high, exponent), high)]
         return self.call("EXP", self.piecewise(cases, exponent))

@@ -9,18 +9,18 @@ SUM, PRODUCT, ATOM = range(3)
 
 
 class Text(NamedTuple):
-    """Expression or condition, and what binds its parts least."""
+    """Expression or condition, and its lowest operator precedence."""
 
     text: str
     binding: int = ATOM
 
     def within(self, binding: int) -> str:
-        """Text as a part of what binds more or less."""
+        """Text as an operand, in parentheses where precedence asks for them."""
         return f"({self.text})" if self.binding < binding else self.text
 
 
 class TextWriter:
-    """Writer of what most languages write alike; see `Writer`."""
+    """Writer of the syntax that most languages share; see `Writer`."""
 
     times = " * "
     le = "<="

@@ -1,4 +1,4 @@
-/* The hyperbolic tangent, on straight lines between points. */
+/* The hyperbolic tangent, by linear interpolation. */
 static $code @curve(uint16_t place)
 {
     const uint8_t k = (uint8_t)(place >> 8), part = (uint8_t)place;

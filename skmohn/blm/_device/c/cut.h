@@ -1,4 +1,4 @@
-/* Within limits no sum overflows; what is not a number counts as the mean. */
+/* Within limits no sum overflows; NaN counts as the mean. */
 static float @cut(float x)
 {
     if (x != x) return 0.0f;

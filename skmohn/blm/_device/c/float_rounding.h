@@ -1,4 +1,4 @@
-/* Each operation is rounded, and NaN is seen: else bits would differ. */
+/* Round each operation, and test for NaN: otherwise bits would differ. */
 #if defined(__clang__)
 #pragma float_control(push)
 #pragma float_control(precise, on)

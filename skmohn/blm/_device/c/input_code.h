@@ -1,6 +1,6 @@
 float v = (input[i] - $start) * $inverse;
 int16_t t;
-/* What is not a number counts as the mean. */
+/* NaN counts as the mean. */
 if (v != v) v = 0.0f;
 if (v < -$top.0f) v = -$top.0f;
 if (v > $top.0f) v = $top.0f;

@@ -1,6 +1,6 @@
 #ifdef @WITH_PROBABILITIES
 #include <math.h>
-/* From what @run has computed to the probability of each class. */
+/* Convert the outputs of @run to the probability of each class. */
 static inline void @probabilities(const @output *output,
     float *probabilities)
 {

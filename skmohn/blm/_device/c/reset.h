@@ -1,4 +1,4 @@
-/* Begin a sequence: all hidden units are silent. */
+/* Begin a sequence: all hidden outputs are zero. */
 static inline void @reset(@state *state)
 {
     $indices

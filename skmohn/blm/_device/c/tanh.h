@@ -1,4 +1,4 @@
-/* The hyperbolic tangent, good to 3e-7. */
+/* The hyperbolic tangent, with an error of at most 3e-7. */
 static float @tanh(float x)
 {
     float z, p, q;

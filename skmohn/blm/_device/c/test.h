@@ -1,4 +1,4 @@
-/* Compares $name.h with what is expected; returns how many rows differ. */
+/* Compare $name.h with expected outputs; return the number of rows that differ. */
 #include <stdio.h>
 #include "$name.h"
 
