@@ -48,14 +48,16 @@ class Settings(NamedTuple):
         scaled = distinct / unit
         differences, (low, high) = np.diff(scaled), inner_ends(numbers / unit)
         extent = high - low
-        for fraction in (*_SETTINGS.jitters, _SETTINGS.rounding):
+        # Where rounding explains the repeats, jitter would join other numbers, too.
+        fractions = (_SETTINGS.rounding, *_SETTINGS.jitters, _SETTINGS.rounding)
+        for k, fraction in enumerate(fractions):
             tolerance = fraction * extent
             first = np.flatnonzero(np.append(True, differences > tolerance))
             last = np.append(first[1:], len(distinct)) - 1
             if not tolerance:
                 return None
             is_plain = np.all(scaled[last] - scaled[first] <= tolerance)
-            if is_plain and fraction > _SETTINGS.rounding:
+            if is_plain and k < len(fractions) - 1:
                 if len(first) == len(distinct):
                     continue
                 # There are two settings at least, since the tolerance is less than all.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from skmohn._core._settings import Settings
 
@@ -90,3 +90,12 @@ def test_rounded_numbers_are_settings_or_themselves(numbers):
         rounded = found.round(numbers)
         assert np.all((rounded == numbers) | np.isin(rounded, found.values))
         assert_array_equal(found.round(rounded), rounded)
+
+
+def test_repeats_that_rounding_explains_are_not_joined_with_other_numbers():
+    rng = np.random.default_rng(0)
+    values = np.sort(rng.uniform(size=60))
+    values[1::2] = values[::2] + 1e-5  # less than the largest jitter
+    copies = np.repeat(values, 2) * (1.0 + 1e-13 * rng.normal(size=120))
+    settings = Settings.find(copies)
+    assert_allclose(settings.round(copies), np.repeat(values, 2), rtol=1e-12)
