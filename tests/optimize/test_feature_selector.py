@@ -236,6 +236,7 @@ def test_text_is_for_the_estimator_to_read(container):
     assert_array_equal(found.transform(table[container]), given)
     if container != "lists":
         assert list(found.transform(given).dtypes) == list(given.dtypes)
+    if container == "pandas":  # older scikit-learn reads no names of polars
         with pytest.raises(ValueError, match="same order"):
             found.transform(given[["g", "c"]])
     with pytest.raises(ValueError, match=r"column (g|1) holds text, 'u'.*OneHotEnc"):
