@@ -280,6 +280,39 @@ def repeats(seed):
     return np.mean(np.log(std) + ((truth - mean) / std) ** 2 / 2.0), 1
 
 
+def copies(seed, *, n_rows=40, jitter=1e-3, n_copies=5):
+    """Negative log density of a regressor of rows copied with a jitter."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows + 300, 4))
+    y = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=len(X))
+    table = np.repeat(X[:n_rows], n_copies, axis=0)
+    table += jitter * rng.normal(size=table.shape)
+    model = MOHNRegressor(random_state=seed)
+    model.fit(table, np.repeat(y[:n_rows], n_copies))
+    return surprise(model, X[n_rows:], y[n_rows:]), 1
+
+
+def ties(seed, *, n_rows=120):
+    """Negative log density of a regressor of a target that is zero in most rows."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows + 300, 3))
+    y = np.maximum(X[:, 0] + 0.5 * X[:, 1] + rng.normal(size=len(X)) / 2.0 - 0.5, 0.0)
+    model = MOHNRegressor(random_state=seed).fit(X[:n_rows], y[:n_rows])
+    return surprise(model, X[n_rows:], y[n_rows:]), 1
+
+
+def copied_labels(seed, *, n_rows=40, jitter=1e-3, n_copies=5):
+    """Log loss of a classifier of rows copied with a jitter."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows + 400, 4))
+    y = (X[:, 0] + X[:, 1] + rng.normal(size=len(X)) > 0.0).astype(int)
+    table = np.repeat(X[:n_rows], n_copies, axis=0)
+    table += jitter * rng.normal(size=table.shape)
+    model = MOHNClassifier(random_state=seed)
+    model.fit(table, np.repeat(y[:n_rows], n_copies))
+    return log_loss(y[n_rows:], model.predict_proba(X[n_rows:])), 1
+
+
 def signs(n_rows, n_columns, seed):
     """Columns of -1 and +1."""
     return np.random.default_rng(seed).choice([-1.0, 1.0], (n_rows, n_columns))
@@ -474,7 +507,15 @@ def study(seed, *, n_random=60, n_trials=20):
 
 
 WORKLOADS = {
-    "_core": {"repeats": repeats},
+    "_core": {
+        "repeats": repeats,
+        "copies": copies,
+        "copies, jitter 0.02": partial(copies, jitter=0.02),
+        "copied classes": copied_labels,
+        "copied classes, 0.01": partial(copied_labels, jitter=0.01),
+        "150 copied classes": partial(copied_labels, n_rows=150, jitter=0.01),
+        "ties": ties,
+    },
     "blm": {
         "device": device,
         "device, 8 bits": partial(device, n_bits=8),

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._quantiles import inner_ends
-from skmohn._core._rows import number_rows
+from skmohn._core._rows import distinct_rows, number_rows
 from skmohn._core._settings import find_settings
 from skmohn._core._tuned import tuned
 
@@ -15,12 +15,12 @@ from skmohn._core._tuned import tuned
 class JitterConstants:
     """Copies of rows with jitter."""
 
-    # Differences, fractions of the ranges of columns: if few rows share a target the
-    # largest, ...
+    # Differences, fractions of the ranges of columns: if few rows have equal targets
+    # the largest, ...
     fractions: tuple[float, ...] = tuned((0.05, 0.01, 1e-3), "benchmarks/ablation.py")
     # ... else the largest that is so many times smaller than the distance of others.
     min_distance: float = tuned(3.0, "benchmarks/ablation.py")
-    # Mean number of rows, over rows, that share a target: of few.
+    # Mean number of rows with a target, over rows, that counts as few.
     max_copies: int = tuned(16, "benchmarks/ablation.py")
     n_rows_checked: int = tuned(16, "cost")
     max_comparisons: int = tuned(2**26, "cost")
@@ -46,13 +46,8 @@ def join_near_rows(
     is_large = np.sum(np.bincount(values) ** 2.0) > _JITTER.max_comparisons
     if is_large or table.dtype.kind != "f":
         return table
-    pairs, first, index = np.unique(
-        np.column_stack([values, number_rows(table)]),
-        axis=0,
-        return_index=True,
-        return_inverse=True,
-    )
-    values, distinct = pairs[:, 0], table[first]
+    first, index = distinct_rows(np.column_stack([values, number_rows(table)]))
+    values, distinct = values[first], table[first]
     is_integer = np.all((distinct == np.rint(distinct)) | np.isnan(distinct), axis=0)
     low, high = inner_ends(distinct)
     # Halves, since a range may be no float.
@@ -60,10 +55,10 @@ def join_near_rows(
     if not np.any(extent > 0.0):
         return table
     size = np.bincount(values)
-    # Classes, few numbers and the target of a plateau are shared by others than copies.
-    is_shared = are_classes or np.sum(size**2.0) > _JITTER.max_copies * len(first)
+    # Of classes, few numbers and plateaus, rows with equal targets are no copies.
+    is_common = are_classes or np.sum(size**2.0) > _JITTER.max_copies * len(first)
     jitter = max(_JITTER.fractions)
-    if is_shared:
+    if is_common:
         jitter = _find_jitter(distinct, values, extent)
     if not jitter:
         return table
@@ -77,8 +72,8 @@ def join_near_rows(
             group, n_joined = group[~is_near], n_joined + 1
     # Most rows of equal targets are near, where these are not equal by chance.
     n_ties = len(first) - len(size)
-    is_joined = is_shared or 2 * (len(first) - n_joined) >= n_ties > 0
-    return joined[index.ravel()] if is_joined else table
+    is_joined = is_common or 2 * (len(first) - n_joined) >= n_ties > 0
+    return joined[index] if is_joined else table
 
 
 def _find_jitter(
