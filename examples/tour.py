@@ -464,7 +464,7 @@ def draw_intervals(axes, mean, std, y):
     bars = {"fmt": "none", "ecolor": NEGATIVE, "elinewidth": 3, "alpha": 0.5}
     axes.errorbar(places, mean[order], half, label="90 % interval", **bars)
     axes.scatter(places, y[order], s=10, color=common.BLACK, label="measured", zorder=3)
-    axes.set(xlabel="60 variants that were not seen", ylabel="share folded", xticks=[])
+    axes.set(xlabel="60 held-out variants", ylabel="fraction folded", xticks=[])
     finish(axes, "The uncertainty of predictions")
 
 

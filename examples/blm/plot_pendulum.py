@@ -2,10 +2,9 @@
 Pendulum on a cart: a neural controller without gradients
 =========================================================
 
-A network can be trained on anything that judges it: here on simulations of a pendulum
-on a cart, which it has to keep upright by pushing the cart. There is nothing to take a
-gradient of; :class:`~skmohn.BLMController` flips bits of the weights and keeps what
-makes the simulations go better.
+A network can be trained on any objective: here on simulations of a pendulum on a cart,
+which it has to keep upright by pushing the cart. The objective has no gradient;
+:class:`~skmohn.BLMController` flips bits of the weights and keeps what improves it.
 
 The task, and the three controllers, are those of Brunato and Battiti (2017), section V.
 """
@@ -14,10 +13,11 @@ The task, and the three controllers, are those of Brunato and Battiti (2017), se
 # Weights of two bits
 # -------------------
 #
-# The network is told the position of the cart, the angle, and their velocities. Weights
-# of two bits have four values. That is enough to bring the cart back to the middle. It
-# does not come to rest there: the force, which holds for a tenth of a second, goes on
-# switching, and in the planes of position and velocity both run into a small loop.
+# The inputs of the network are the position of the cart, the angle, and their
+# velocities. Weights of two bits have four values. That is enough to bring the cart
+# back to the middle. It does not come to rest there: the force, constant for a tenth of
+# a second, keeps switching, and in the planes of position and velocity both enter a
+# small loop.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -99,13 +99,14 @@ print(f"bits that moved in the end: {fine.history_[-1]['bits']}")
 # Without velocities
 # ------------------
 #
-# A network that is told position and angle alone needs a memory: its hidden units see
-# one another's outputs from the step before. Many runs end where no small change helps,
-# so they are short at first, and end when they do not reach the goal of their stage.
+# A network whose inputs are position and angle alone needs a memory: its hidden units
+# have one another's outputs of the previous step as inputs. Many runs end in a poor
+# local minimum, so they are short at first, and end if they miss the goal of their
+# stage.
 
 
 def task(duration, n_simulations, transient=1.0):
-    """Simulations in which the policy is told positions alone."""
+    """Simulations in which the inputs are positions alone."""
     return InvertedPendulum("positions", n_simulations, duration, transient=transient)
 
 

@@ -2,10 +2,10 @@
 Restarts of a search for controllers
 ====================================
 
-Networks that are told positions alone balance a pendulum on a cart if their memory
-makes up for the velocities. A search for their weights often ends elsewhere; the remedy
-is to search again. This is Figure 19 of Brunato and Battiti (2017): the best error
-found in training beside the error in tests that are ten times as long.
+Networks whose inputs are positions alone balance a pendulum on a cart if their memory
+replaces the velocities. A search for their weights often ends in a poor local minimum;
+the remedy is to restart it. This is Figure 19 of Brunato and Battiti (2017): the best
+error found in training beside the error in tests that are ten times as long.
 """
 
 # %%
@@ -28,7 +28,7 @@ from skmohn.datasets import InvertedPendulum
 
 
 def task(duration, n_simulations, transient=1.0, starts="grid"):
-    """Simulations in which the policy is told positions alone."""
+    """Simulations in which the inputs are positions alone."""
     return InvertedPendulum(
         "positions", n_simulations, duration, transient=transient, starts=starts
     )

@@ -2,9 +2,9 @@
 Time series prediction with a recurrent network
 ===============================================
 
-The Mackey-Glass equation describes a quantity whose growth depends on what it was a
-while ago, which makes it chaotic. A recurrent network sees one value at a time and
-predicts the value six steps later.
+The Mackey-Glass equation describes a quantity whose growth depends on its value some
+time ago, which makes it chaotic. The input of a recurrent network is one value at a
+time; it predicts the value six steps later.
 """
 
 # %%
@@ -70,6 +70,6 @@ for edge in range(0, 3 * LENGTH, LENGTH):
     axes.axvline(edge, color="#b9b4a7", lw=0.8, ls=":")
 axes.set(xlabel="step of three pieces", ylabel="value")
 axes.spines[["top", "right"]].set_visible(False)
-axes.set_title("Forecasts six steps ahead, of pieces that were not seen")
+axes.set_title("Forecasts six steps ahead, of held-out pieces")
 figure.legend(loc="outside lower center", ncols=3, frameon=False)
 plt.show()

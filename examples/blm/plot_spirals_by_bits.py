@@ -2,18 +2,18 @@
 Telescopic search: two spirals, bit by bit
 ==========================================
 
-A telescopic search begins with the two highest bits of every weight and lets one more
-bit move whenever no step improves any more. So it first models the large structure and
-then ever finer details: the maps below are those of the network at the end of each
-number of bits, as in Figure 9 of Brunato and Battiti (2017).
+A telescopic search begins with the two highest bits of every weight and releases one
+more bit at each local minimum. So it first models the large structure and then finer
+and finer details: the maps below are those of the network at the end of each number of
+bits, as in Figure 9 of Brunato and Battiti (2017).
 """
 
 # %%
 # A picture at every bit
 # ----------------------
 #
-# A callback sees the network after each epoch. It keeps the map that the network draws
-# and files it under the number of bits that could move.
+# A callback gets the network after each epoch. It stores the map of its outputs by the
+# number of released bits.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -81,15 +81,15 @@ for axes, (bits, values) in zip(panels.flat, sorted(maps.maps.items()), strict=F
     )
     axes.scatter(*X.T, c=y, cmap="RdBu_r", s=5, edgecolors="white", linewidths=0.3)
     axes.set_title(f"{bits} bits")
-figure.suptitle("What the network draws once so many bits have moved")
+figure.suptitle("Output of the network by the number of released bits")
 plt.show()
 
 # %%
 # Error and effort
 # ----------------
 #
-# The fraction of the neighborhood that has to be looked at for an improving move rises
-# as these become rare, and falls with each new bit, which makes the error fall again.
+# The fraction of the neighborhood that is evaluated until a move improves rises as such
+# moves become rare, and falls with each new bit, which makes the error fall again.
 
 history = model.history_
 flips = [record["flips"] for record in history]

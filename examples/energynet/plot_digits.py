@@ -14,8 +14,8 @@ and finds by itself how many hidden units that takes.
 # data. Each costs half the logarithm of the number of samples for each parameter.
 # A layer doubles while most of its units raise the log-likelihood by more than that,
 # and then drops those that do not. With ``unit_cost=0.1`` units cost a tenth of it, and
-# the layer becomes wider. The default growth asks samples that do not train instead,
-# and finds hundreds of units: better features, but more than one would look at.
+# the layer becomes wider. The default growth uses held-out samples instead, and finds
+# hundreds of units: better features, but too many to look at.
 
 # sphinx_gallery_thumbnail_number = 3
 import matplotlib.pyplot as plt
@@ -44,7 +44,7 @@ plt.show()
 # -----
 #
 # A further layer stays if it shortens the description of the data: minus the
-# log-likelihood and the complexity together. The one that was tried last is hollow.
+# log-likelihood and the complexity together. The last one, a hollow dot, did not.
 
 figure, axes = plt.subplots(figsize=(5, 4), layout="constrained")
 DescriptionLengthDisplay.from_estimator(net, ax=axes)
@@ -56,11 +56,11 @@ plt.show()
 # -------
 #
 # The weights of a unit, as an image: red pixels switch it on, blue ones off. Most units
-# look for pieces of strokes and where there is none beside them.
+# detect pieces of strokes with no stroke beside them.
 
 figure, axes = plt.subplots(figsize=(6, 6), layout="constrained")
 FiltersDisplay.from_estimator(net, shape=(8, 8), ax=axes)
-axes.set_title("What the units look for")
+axes.set_title("What the units detect")
 plt.show()
 
 # %%

@@ -2,18 +2,18 @@
 Semi-supervised learning: few labels, many digits
 =================================================
 
-Labels cost work, images do not. A layer that has learned from many images without
-labels gives a linear classifier features that make more of the few labels there are.
+Labels are expensive, images are not. Features of a layer that has learned from many
+images without labels improve a linear classifier that is trained with few labels.
 """
 
 # %%
 # A layer from images, a classifier from a few labels
 # ---------------------------------------------------
 #
-# Of the digits 1077 are given without labels, and 720 are kept for the test. A wide
-# layer of given width makes better features than one that only has units worth their
-# price. Gray levels from 0 to 16 become thermometers, visible units that say "at least
-# this dark".
+# Of the digits, 1077 are used without labels, and 720 are held out for the test. A wide
+# layer of given width has better features than one that grows by description length.
+# Gray levels from 0 to 16 are encoded as thermometers: each visible unit means "at
+# least this dark".
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -73,9 +73,9 @@ for n in n_labels:
     print(f"    hidden units over pixels: {gain.mean():.3f} +- {error:.3f}")
 
 # %%
-# Each line is a draw, and the thick one their mean. On these small images the gain is a
-# point or two. Thermometers alone do not bring it: it is the layer that has learned
-# which pixels go together.
+# Each line is a draw, and the thick one their mean. On these small images the gain is
+# one or two percentage points. Thermometers alone do not bring it: it comes from the
+# dependences among pixels that the layer has learned.
 
 figure, panels = plt.subplots(1, 2, figsize=(8, 4), sharey=True, layout="constrained")
 for axes, n in zip(panels, n_labels, strict=True):
@@ -85,6 +85,6 @@ for axes, n in zip(panels, n_labels, strict=True):
     axes.set_title(f"{n} labels of each digit")
     axes.margins(x=0.2)
     axes.spines[["top", "right"]].set_visible(False)
-figure.suptitle("Accuracy with few labels, by what the classifier is given")
+figure.suptitle("Accuracy with few labels, by the inputs of the classifier")
 panels[0].set_ylabel("accuracy on 720 held-out digits")
 plt.show()

@@ -3,8 +3,8 @@ Anomalies and imputation in a table of mixed columns
 ====================================================
 
 :class:`~skmohn.EnergyNetTransformer` learns the joint density of a table of numbers and
-categories, missing values included. It then says which rows are unusual, what a missing
-value could be, and draws new rows.
+categories, missing values included. It then finds unusual rows, imputes missing values,
+and draws new rows.
 """
 
 # %%
@@ -32,9 +32,9 @@ print(table.head().round(1).to_string())
 # Unusual rows
 # ------------
 #
-# Serum values hang together closely, so numbers are whitened. A person whose values are
-# all common, but not with one another, has a low density: here the total cholesterol s1
-# of one in fifty people is swapped for that of another.
+# Serum values are strongly correlated, so numbers are whitened. A person whose values
+# are all common, but not in combination, has a low density: here the total cholesterol
+# s1 of one in fifty people is swapped for that of another.
 
 net = EnergyNetTransformer(whiten=True, random_state=0).fit(table)
 swapped = people.copy()
@@ -59,7 +59,7 @@ plt.show()
 # --------------
 #
 # An imputer with the same kind of RBM fills the missing values with means, or with
-# draws, whose spread says how much is not known.
+# draws, whose spread shows the uncertainty.
 
 imputer = EnergyNetImputer(random_state=0).set_output(transform="pandas").fit(table)
 filled = imputer.transform(table)
@@ -84,7 +84,7 @@ plt.show()
 # Draws
 # -----
 #
-# New rows have the types of the table, and hang together as its rows do.
+# New rows have the types of the table and the same dependences among columns.
 
 new = net.sample(442, random_state=0)
 names = list(people.columns)

@@ -2,21 +2,21 @@
 Structure discovery in a spin glass, round by round
 ===================================================
 
-A spin glass of 10 x 10 spins has 200 couplings among 4,950 pairs, and sets of more than
-two spins that could interact are beyond counting. From 3,000 energies two searches find
-the 200 and nothing else. This page follows them round by round, as Figures 2 and 3 of
-Swingler (2020) do for the first of them.
+A spin glass of 10 x 10 spins has 200 couplings among 4,950 pairs, and among 2^100 sets
+of spins that could interact. From 3,000 energies two searches find the 200 and nothing
+else. This page follows them round by round, as Figures 2 and 3 of Swingler (2020) do
+for the first of them.
 """
 
 # %%
 # Two searches
 # ------------
 #
-# ``strategy="msda"`` is the papers' stochastic search: it draws new weights at
-# random, learns them together with those it has, here by the lasso, and drops what came
-# out as zero. ``strategy="pursuit"``, the default, looks at all pairs and takes those
-# that best explain what is left. ``early_stopping=True`` holds out a tenth of the
-# samples, so that both report a validation error.
+# ``strategy="msda"`` is the papers' stochastic search: it draws new weights at random,
+# learns them together with those it has, here by the lasso, and drops those that are
+# zero. ``strategy="pursuit"`` compares all pairs and adds those that best explain the
+# residuals. ``early_stopping=True`` holds out a tenth of the samples, so that both
+# report a validation error.
 
 # sphinx_gallery_thumbnail_number = 2
 import matplotlib.pyplot as plt
@@ -57,12 +57,11 @@ plt.show()
 # The weights, round by round
 # ---------------------------
 #
-# The stochastic search tries every order. It soon learns that order two pays; once
-# those are nearly complete it looks elsewhere for what is missing, and each false
-# weight it takes up explains a little of it. Every 15 rounds the sets that were tried
-# in vain may be tried again. When the last true weight is in, all false discoveries go
-# at once. Pursuit has no false weights to get rid of. The dotted line is the true
-# number.
+# The stochastic search tries every order. It soon learns that pairs improve the fit;
+# once they are nearly complete it tries other orders, and each false weight that it
+# adds explains a little of the residuals. Every 15 rounds, rejected sets may be tried
+# again. When the last true weight is found, all false discoveries are dropped at once.
+# Pursuit has none. The dotted line is the true number.
 
 figure, panels = plt.subplots(
     1, 2, figsize=(10, 3.8), layout="constrained", sharey=True

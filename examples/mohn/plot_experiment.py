@@ -48,8 +48,8 @@ runs = settings(signs)
 print(runs.head())
 
 # %%
-# What the design cannot tell apart
-# ---------------------------------
+# Aliases of the design
+# ---------------------
 #
 # Products whose columns are equal are aliases. ``MOHNTransformer("full", 2)`` builds
 # the columns of all settings and pairs by name.
@@ -72,8 +72,7 @@ for group in aliases.values():
 # -----------
 #
 # The yield of the process is made up here: temperature, catalyst and a pair of them
-# matter. The runs have an error of 0.5. Sixteen runs are few for a search, and it says
-# so.
+# matter. The runs have an error of 0.5. Sixteen runs are few for a search, which warns.
 
 warnings.simplefilter("ignore", ConvergenceWarning)
 rng = np.random.default_rng(2)
@@ -94,8 +93,8 @@ print(model.terms_table().round(2).to_string(index=False))
 # %%
 # Weights are half of what the field calls effects: the yield moves by twice the weight
 # from the low to the high level. The picture has the 13 columns of settings and pairs
-# that differ, against what normal noise would give (Daniel, 1959): what leaves the
-# line is real.
+# that differ, against quantiles of normal noise (Daniel, 1959): effects far from the
+# line are real.
 
 effects = {
     group[0]: np.mean(first * np.array(column)) * 2 for column, group in aliases.items()
@@ -114,7 +113,7 @@ for x, y, name in zip(expected, values, order, strict=True):
         label = " = ".join(next(g for g in aliases.values() if g[0] == name))
         axes.annotate(label, (x, y), (-6, 4), textcoords="offset points", ha="right")
 axes.set(xlabel="half-normal quantile", ylabel="size of the effect", ylim=(0, None))
-axes.set_title("Effects beside those of mere noise")
+axes.set_title("Half-normal plot of the effects")
 axes.spines[["top", "right"]].set_visible(False)
 plt.show()
 

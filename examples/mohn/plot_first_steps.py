@@ -48,27 +48,27 @@ trials.join(height).iloc[:5, [0, 1, 2, 3, -1]]
 # Fit and check
 # -------------
 #
-# Cross-validation says how well the model predicts loaves that it has not seen: an R2
-# of 1 would be perfect, 0 no better than the mean.
+# Cross-validation measures how well the model predicts new loaves: an R2 of 1 would be
+# perfect, 0 no better than the mean.
 
 model = MOHNRegressor(random_state=0)
 scores = cross_val_score(model, trials, height, cv=5)
 print(f"R2 on new loaves: {scores.mean():.2f} +- {scores.std() / 5**0.5:.2f}")
 
 # %%
-# Read what was found
-# -------------------
+# Read the model
+# --------------
 #
 # One row for each term. A term with several columns is an interaction: its columns
-# matter together. Nothing else made the cut.
+# matter together. Nothing else is significant.
 
 model.fit(trials, height)
 table = model.terms_table()
 table[["term", "weight", "standard_error", "variance_share"]].round(2)
 
 # %%
-# Means of the trials say the same: dry yeast costs height after a short rest, and steam
-# helps in a hot oven.
+# Means of the trials show the same: dry yeast costs height after a short rest, and
+# steam helps in a hot oven.
 
 pairs = ("overnight_rest", "dry_yeast"), ("hot_oven", "steam")
 figure, panels = plt.subplots(1, 2, figsize=(8, 4), layout="constrained", sharey=True)
@@ -89,7 +89,7 @@ plt.show()
 # Decide
 # ------
 #
-# ``maximize`` finds the best of all 4,096 recipes by the model; ``fixed={}`` says that
+# ``maximize`` finds the best of all 4,096 recipes by the model; ``fixed={}`` means that
 # every column can be set. Only columns with a weight are shown: the others do not
 # matter.
 

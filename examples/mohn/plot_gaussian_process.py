@@ -2,8 +2,8 @@
 Gaussian process over all interactions
 ======================================
 
-In many measured functions no handful of interactions tells the story. Each of them
-matters a little, those of high order less than those of low order.
+In many measured functions all interactions matter a little, those of high order less
+than those of low order.
 ``MOHNRegressor(strategy="gp")`` keeps all :math:`2^n` weights, with a prior variance
 that falls by a factor for each input that a weight connects. The factors are learned.
 Every prediction then has a standard deviation, and every input a relevance.
@@ -15,8 +15,8 @@ Every prediction then has a standard deviation, and every input a relevance.
 #
 # Thirteen sites have two amino acids each. Every site adds to the protein's energy, and
 # so do some pairs: few weights. What is measured is the fraction of the molecules that
-# are folded, a logistic function of the energy, and with it all weights of all orders
-# are there. The noise has a fiftieth of the variance of the signal.
+# are folded, a logistic function of the energy, which has weights of all orders. The
+# noise has a fiftieth of the variance of the signal.
 
 # sphinx_gallery_thumbnail_number = 2
 import matplotlib.pyplot as plt
@@ -78,7 +78,7 @@ plt.show()
 # -------------------------
 #
 # ``predict(X, return_std=True)`` gives the standard deviation of a new measurement. The
-# intervals below should hold nine of ten.
+# intervals below should contain nine of ten.
 
 n_rows = 240
 train, rest = order[:n_rows], order[n_rows:]
@@ -86,7 +86,7 @@ model = MOHNRegressor("gp").fit(variants[train], measured[train])
 mean, std = model.predict(variants[rest], return_std=True)
 half = 1.645 * std
 inside = np.abs(measured[rest] - mean) < half
-print(f"90 % intervals hold {inside.mean():.1%} of {len(rest):,} measurements")
+print(f"90 % intervals contain {inside.mean():.1%} of {len(rest):,} measurements")
 
 shown = np.argsort(mean[:60])
 figure, axes = plt.subplots(figsize=(9, 4), layout="constrained")
@@ -111,7 +111,7 @@ for is_inside, color, name in ((True, "#333333", ""), (False, COLORS[2], "not ")
         label=f"measured, {name}in it",
     )
 axes.set(xlabel="60 variants, by prediction", ylabel="fraction folded", xticks=[])
-axes.set_title("Intervals of 60 variants that were not seen")
+axes.set_title("Intervals of 60 held-out variants")
 axes.spines[["top", "right"]].set_visible(False)
 figure.legend(loc="outside lower center", ncols=3, frameon=False)
 plt.show()
@@ -150,22 +150,22 @@ for row in range(5):
     )
 
 # %%
-# Any weight can be asked for, whether or not it is significant:
+# Any weight has an estimate, whether or not it is significant:
 
 weight, error = model.weight_posterior([0, 1, 2])
 truth = np.mean(folded * variants[:, 0] * variants[:, 1] * variants[:, 2])
 print(f"sites 0, 1 and 2: {weight:.4f} +- {error:.4f}, in truth {truth:.4f}")
 
 # %%
-# Unknown amino acids
+# Missing amino acids
 # -------------------
 #
-# NaN means unknown: the prediction is the mean over the amino acids that the site could
-# have. Below, some are hidden from the training rows and from the others alike, so
-# that the noise learned contains what the hidden ones do, and the intervals still
-# hold what they should. Boosting takes NaN too, and sends it down the better branch.
+# NaN is a missing value: the prediction is the mean over the amino acids that the site
+# could have. Below, values are missing in training and test rows alike, so that the
+# estimated noise contains their effects, and intervals keep their coverage. Boosting
+# takes NaN, too, and learns the branch for it.
 
-print("hidden      R2   boosting   90 % intervals hold")
+print("missing     R2   boosting   coverage of 90 % intervals")
 for fraction in (0.0, 0.05, 0.2):
     seen = np.where(rng.random(variants.shape) < fraction, np.nan, variants)
     model = MOHNRegressor("gp").fit(seen[train], measured[train])

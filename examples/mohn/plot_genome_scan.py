@@ -3,10 +3,9 @@ Epistasis in a genome scan (GWAS)
 =================================
 
 Which variants matter for a trait, and which only together? With 1500 variants there are
-more than a million pairs. ``MOHNRegressor`` compares them all and keeps one variant of
-neighbors that say the same; two displays show what is significant. The scan is
-simulated: 1000 individuals, three variants with effects of their own, and three pairs
-whose members say nothing by themselves.
+more than a million pairs. ``MOHNRegressor`` compares them all and keeps one of several
+correlated neighbors; two displays show what is significant. The scan is simulated: 1000
+individuals, three variants with main effects, and three pairs without main effects.
 """
 
 # %%
@@ -42,8 +41,8 @@ print("found:", model.terms_)
 # Along the genome
 # ----------------
 #
-# Each dot is a variant tested alone. The members of pairs lie at the bottom, where
-# nobody would look for them: their arcs stand at the height of the pair.
+# Each dot is the test of a single variant. Members of pairs lie at the bottom, since
+# they have no main effects; their arcs stand at the height of the pair.
 
 chromosomes = [str(block // 10 + 1) for block in scan.blocks]
 display = ManhattanDisplay.from_estimator(model, X, y, chromosomes=chromosomes)
@@ -55,14 +54,15 @@ plt.show()
 # -----------------
 #
 # Dark dots are the tests of single variants and of the most significant pairs, against
-# what chance would show; pale ones are the same beside the model, which leaves nothing.
+# their expectation by chance; pale ones are tests of the residuals of the model, in
+# which nothing is left.
 
 QQDisplay.from_estimator(model, X, y)
 plt.show()
 
 # %%
-# Which of them would do as well?
-# -------------------------------
+# Which other variants fit as well?
+# ---------------------------------
 #
 # Neighbors are correlated, so that the variant found need not be the cause.
 

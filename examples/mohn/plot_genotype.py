@@ -36,8 +36,8 @@ print(f"{len(X)} of {len(variants)} variants")
 # ----------------------------------------
 #
 # A linear model needs the interactions as columns. ``PolynomialFeatures`` builds all of
-# them, ``MOHNTransformer`` those that it finds to matter, of any order. ``RidgeCV``
-# learns from either; ``MOHNRegressor`` decides by itself that here all weights matter
+# them, ``MOHNTransformer`` selects those that matter, of any order. ``RidgeCV`` learns
+# from either; ``MOHNRegressor`` chooses a Gaussian process, in which all weights matter
 # a little.
 
 
@@ -80,11 +80,11 @@ axes.spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %%
-# Which sites go together?
-# ------------------------
+# Which sites interact?
+# ---------------------
 #
-# The columns have names. The map shows the pairs that were found, and how much of the
-# variance their weights hold.
+# The columns have names. The map shows the selected pairs, and the proportion of the
+# variance of their weights.
 
 features = learners["MOHNTransformer"][0]
 weights = learners["MOHNTransformer"][1].coef_
@@ -111,8 +111,8 @@ plt.show()
 # ---------------
 #
 # Often all that is known of a variant is whether it works. ``MOHNClassifier`` combines
-# models of all interactions with one of the few that matter. The log loss judges its
-# probabilities; lower is better.
+# models of all interactions with one of the few that matter. The log loss measures the
+# quality of its probabilities; lower is better.
 
 is_bright = brightness > np.quantile(brightness, 0.7)
 train, rest = train_test_split(np.arange(len(variants)), train_size=410, random_state=0)

@@ -2,7 +2,7 @@
 Predictions with missing values
 ===============================
 
-NaN means that a value is not known. No imputer is needed: an unknown input is coded as
+NaN is a missing value. No imputer is needed: a missing input is coded as
 0, halfway between -1 and +1, and because the model is a sum of products the prediction
 is then exactly the mean over all values the input could have.
 """
@@ -42,12 +42,12 @@ print("prediction with two values hidden:", model.predict(row))
 print("mean over the four completions:   ", model.predict(completions).mean())
 
 # %%
-# The more is known, the better
-# -----------------------------
+# Error by the fraction of missing values
+# ---------------------------------------
 #
-# No prediction from what is left has a smaller squared error than that mean, as long as
-# the values are independent and even. A forest that was trained on complete rows and is
-# given the most frequent value instead does not know what it does not know.
+# No prediction from the other values has a smaller squared error than that mean, if the
+# values are independent and uniform. A forest that was trained on complete rows, with
+# the most frequent values for missing ones, has larger errors.
 
 forest = make_pipeline(
     SimpleImputer(strategy="most_frequent"), RandomForestRegressor(random_state=0)
@@ -81,8 +81,8 @@ plt.show()
 # Missing values in the training data
 # -----------------------------------
 #
-# They are allowed too. A row then tells of the function with the unknown inputs
-# averaged out, and what they would have added looks like noise.
+# They are allowed, too. Such a row is a sample of the function averaged over the
+# missing inputs; their contribution acts as noise.
 
 for fraction in (0.0, 0.02, 0.05):
     X_missing = np.where(rng.random(X.shape) < fraction, np.nan, X)

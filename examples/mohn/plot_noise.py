@@ -2,9 +2,9 @@
 Precision and recall of interactions in noisy data
 ==================================================
 
-You need not say whether your data are noisy: when no small model reproduces every
-sample, the estimator chooses by itself how many weights the data support. This page
-counts true and false interactions as the number of samples grows.
+No parameter sets the noise: if no small model reproduces every sample, the estimator
+chooses how many weights the data support. This page counts true and false interactions
+as the number of samples grows.
 """
 
 # %%
@@ -50,11 +50,11 @@ for n_samples in sizes:
         recall[name].append(right / len(glass.terms))
 
 # %%
-# The default predicts as well as it can. While samples are few, that takes shrunken
-# weights on many sets, true ones and others, much like the lasso's;
-# ``stopping_reason_`` has it. With more samples it reports the true weights and
-# hardly any others. If you want the structure rather than predictions, set
-# ``selection="cv"``: while samples are too few to be sure, it reports next to nothing.
+# The default is made for predictions. With few samples, these are best with shrunken
+# weights of many sets, true ones and others, much like the lasso's, as
+# ``stopping_reason_`` reports. With more samples it lists the true weights and hardly
+# any others. If you want the structure rather than predictions, set ``selection="cv"``:
+# with few samples it lists hardly any term.
 
 figure, panels = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharey=True)
 titles = (
@@ -73,11 +73,11 @@ figure.legend(handles, names, frameon=False, ncols=3, loc="outside lower center"
 plt.show()
 
 # %%
-# How sure is a weight?
-# ---------------------
+# Standard errors
+# ---------------
 #
 # ``noise_std_`` estimates the standard deviation of the noise, and ``standard_errors_``
-# what it does to each weight. Most weights lie within two standard errors of the truth.
+# that of each weight. Most weights lie within two standard errors of the truth.
 
 model = MOHNRegressor("pursuit", selection="cv").fit(glass.X, glass.y)
 print(model.stopping_reason_)

@@ -2,17 +2,17 @@
 Effects, Sobol indices and reasons of a model
 =============================================
 
-A learned :class:`~skmohn.MOHNRegressor` predicts, and it tells you more than that:
-which factors interact, how much each of them matters, why a prediction is what it
-is, and how far you can trust all this. Here it has learned a simulated experiment.
+A fitted :class:`~skmohn.MOHNRegressor` shows which factors interact, how much each of
+them matters, why a prediction is what it is, and how far to trust all this. The data
+are those of a simulated experiment.
 """
 
 # %%
 # An experiment with twelve factors
 # ---------------------------------
 #
-# A process has twelve switches. What it yields depends on seven of them: two groups
-# that act among themselves, and one factor alone. 200 settings of 4,096 were run.
+# A process has twelve switches. Its yield depends on seven of them: two groups of
+# interacting factors, and one factor alone. 200 settings of 4,096 were run.
 
 # sphinx_gallery_thumbnail_number = 2
 import matplotlib.pyplot as plt
@@ -42,8 +42,8 @@ model = MOHNRegressor("pursuit", random_state=0).fit(runs, output)
 model.terms_table().round(3)
 
 # %%
-# Acid and base matter only together, and much less where salt is added: neither of them
-# taken alone would tell. In a notebook the model itself shows what it has learned:
+# Acid and base matter only together, and much less where salt is added; neither has a
+# main effect. In a notebook the model is displayed as a table:
 
 model  # noqa: B018
 
@@ -52,13 +52,13 @@ model  # noqa: B018
 # --------------------------
 #
 # ``interaction_graph_`` follows the weights. The function is a sum of three separate
-# ones, and each group can be set to its best without a look at the others.
+# ones, and each group can be optimized on its own.
 
 graph = model.interaction_graph_
 for component in graph.components:
     print("together:", ", ".join(FACTORS[i] for i in component))
 print("without a weight:", ", ".join(FACTORS[i] for i in graph.unused))
-print("what light acts with:", [FACTORS[i] for i in graph.neighbors("light")])
+print("light interacts with:", [FACTORS[i] for i in graph.neighbors("light")])
 
 # %%
 # The heat map has a column for each weight, in the rows of the factors that it
@@ -81,8 +81,8 @@ plt.show()
 # How much each factor matters
 # ----------------------------
 #
-# Sobol indices share the variance of the model out over all settings. They are exact:
-# nothing is sampled. Acid has hardly an effect of its own, and a large one in all.
+# Sobol indices are proportions of the variance of the model over all settings. They are
+# exact: nothing is sampled. Acid has hardly a first-order index, and a large total one.
 
 indices = model.sobol_indices().set_index("feature")
 indices = indices[indices["total"] > 0].sort_values("total")
@@ -98,8 +98,8 @@ plt.show()
 # Why a prediction is what it is
 # ------------------------------
 #
-# Contributions add up to the prediction. A term with a factor that is not known
-# contributes nothing: the prediction is the mean over its values.
+# Contributions add up to the prediction. A term with a missing factor contributes
+# nothing: the prediction is the mean over its values.
 
 run = runs.iloc[0].astype(float)
 run["stir"] = np.nan
@@ -111,8 +111,9 @@ explanation.round(3)
 # Which terms to trust
 # --------------------
 #
-# Standard errors take the terms as given. How sure the terms themselves are shows when
-# the search runs again on other rows: those that come back nearly every time are real.
+# Standard errors are conditional on the terms. The stability of the terms themselves is
+# the frequency with which a search on other rows selects them: those that it selects
+# nearly every time are real.
 
 from skmohn.inspection import selection_stability
 
@@ -123,9 +124,9 @@ stability.head(9).round(3)
 # How they were found
 # -------------------
 #
-# ``history_`` has a record for each round. The search of the papers, ``"msda"``, shows
-# most: weights are learned, those that do not matter are removed, and the error jumps
-# up by what they had explained.
+# ``history_`` has a record for each round. In the search of the papers, ``"msda"``,
+# weights are learned, those that do not matter are removed, and the error rises by what
+# they had explained.
 
 from skmohn.datasets import make_ising
 from skmohn.inspection import DiscoveryErrorDisplay, DiscoveryOrdersDisplay
@@ -141,11 +142,11 @@ panels[1].set_title("Weights, round by round")
 plt.show()
 
 # %%
-# Elsewhere
-# ---------
+# Other packages
+# --------------
 #
-# ``skmohn.integrations`` hands a model to other packages: to dimod as a polynomial
-# whose energies are the predictions, to networkx as a graph of variables and weights.
+# ``skmohn.integrations`` converts a model: for dimod to a polynomial whose energies are
+# the predictions, for networkx to a graph of variables and weights.
 
 from skmohn.integrations import to_dimod, to_networkx
 

@@ -2,16 +2,16 @@
 A small table: numbers, categories and missing values
 =====================================================
 
-A data frame of patients goes in as it is. Out come predictions with intervals, the
-columns and interactions that matter, and probabilities that can be believed.
+A data frame of patients is used as it is. The results are predictions with intervals,
+the columns and interactions that matter, and calibrated probabilities.
 """
 
 # %%
 # The table
 # ---------
 #
-# 442 patients with diabetes: age, sex, measurements, and how far the disease went in a
-# year. The sex is a category, and one cell in ten is empty.
+# 442 patients with diabetes: age, sex, measurements, and the progression of the disease
+# in a year. The sex is a category, and one value in ten is missing.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -36,8 +36,8 @@ print(X.head(4))
 # Predictions with intervals
 # --------------------------
 #
-# There is nothing to set. A new patient lies within the 90 % interval nine times out of
-# ten, and intervals are wider where more is missing.
+# The defaults need no tuning. A new patient lies within the 90 % interval nine times
+# out of ten, and intervals are wider where more values are missing.
 
 train, test = train_test_split(np.arange(len(X)), test_size=0.4, random_state=0)
 model = MOHNRegressor(random_state=0).fit(X.iloc[train], y.iloc[train])
@@ -62,7 +62,7 @@ plt.show()
 # ------------
 #
 # Sobol indices: the proportion of the variance of the model that each column explains
-# alone, and the share that it takes part in.
+# alone (first order), and with all interactions it takes part in (total).
 
 indices = model.sobol_indices().sort_values("total")
 figure, axes = plt.subplots(figsize=(5.6, 3.4), layout="constrained")
@@ -76,9 +76,9 @@ plt.show()
 # Probabilities
 # -------------
 #
-# Who is among the worse half? ``MOHNClassifier`` learns that from the same table and
-# says which models it combines. A curve on the diagonal keeps its promises; a low log
-# loss says that it promises much as well.
+# Who is among the worse half? ``MOHNClassifier`` learns that from the same table. The
+# curve of calibrated probabilities is the diagonal; a low log loss means that they are
+# also informative.
 
 is_worse = y > y.median()
 classifiers = {
@@ -93,9 +93,9 @@ for name, classifier in classifiers.items():
     classifier.fit(table.iloc[train], is_worse.iloc[train])
     chance = classifier.predict_proba(table.iloc[test])[:, 1]
     loss = log_loss(is_worse.iloc[test], chance)
-    promised = calibration_curve(is_worse.iloc[test], chance, n_bins=6)
-    axes.plot(promised[1], promised[0], ".-", label=f"{name}, log loss {loss:.2f}")
-axes.set(xlabel="probability promised", ylabel="share that came true")
+    observed, predicted = calibration_curve(is_worse.iloc[test], chance, n_bins=6)
+    axes.plot(predicted, observed, ".-", label=f"{name}, log loss {loss:.2f}")
+axes.set(xlabel="predicted probability", ylabel="observed frequency")
 axes.legend(frameon=False, loc="upper left")
 plt.show()
 print(classifiers["MOHNClassifier"].stopping_reason_)

@@ -2,9 +2,9 @@
 Asynchronous black-box optimization: ask and tell
 =================================================
 
-Some evaluations take longer than others. You need not ask ``BlackBoxOptimizer`` in
-rounds: ask for one point whenever a worker is free, and tell its value when it is
-there. The optimizer does not ask again for points that are being evaluated.
+Some evaluations take longer than others. ``BlackBoxOptimizer`` needs no rounds: ask for
+one point whenever a worker is free, and tell its value once it is measured. Points that
+are being evaluated are not proposed again.
 """
 
 # %%
@@ -55,8 +55,8 @@ result = optimizer.result()
 print(f"lowest energy {result.fun:.0f}; ground state {glass.minimum:.0f}")
 
 # %%
-# Who did what, and when
-# ----------------------
+# Evaluations by worker
+# ---------------------
 
 figure, axes = plt.subplots(figsize=(7.5, 2.8), layout="constrained")
 workers = {name: k for k, name in enumerate(dict.fromkeys(entry[0] for entry in log))}
@@ -71,8 +71,8 @@ plt.show()
 
 # %%
 # The optimizer can be pickled at any time, even while points are being evaluated;
-# ``pending_`` lists them. Values may come in any order and from anywhere, also those of
-# points that were never asked for.
+# ``pending_`` lists them. Values may be told in any order, even those of points that
+# were not asked for.
 
 for record in optimizer.history_[:3]:
     print(record["source"], record["value"])

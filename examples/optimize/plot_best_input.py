@@ -3,17 +3,17 @@ The best of a trillion settings, with a proof
 =============================================
 
 A function of 40 switches was measured 600 times, of a trillion settings. Which setting
-is best? Learn the function, then search the model: that costs no measurement, and the
-search says whether its answer is proved.
+is best? Learn the function, then search the model: that costs no measurement, and
+``optimal`` is True if the answer is proved.
 """
 
 # %%
 # Learn the function
 # ------------------
 #
-# The black box is a sum of ten traps. Each looks at four switches and is best when all
-# are on, but every other setting of the four gets better the more of them are off. So
-# small improvements lead away from the best setting.
+# The black box is a sum of ten traps. Each depends on four switches and is best when
+# all are on, but any other setting of the four is the better the more of them are off.
+# So small improvements lead away from the best setting.
 
 import time
 
@@ -42,11 +42,11 @@ print(f"proved to be the best: {result.optimal}")
 print(f"best of the 600 measured: {trap.y.max():.0f}")
 
 # %%
-# What does the structure save?
-# -----------------------------
+# Beside hill climbing
+# --------------------
 #
-# Hill climbing flips one switch at a time while that helps. It does not know the
-# groups, and falls into the traps.
+# Hill climbing flips one switch at a time while that helps. It ignores the groups, and
+# ends in the traps.
 
 
 def climb(x):
@@ -75,7 +75,7 @@ for values, color, label in (
 axes.set(
     xlabel="value of the function",
     ylabel="share (%)",
-    title="Only the search that knows the groups finds the best setting",
+    title="Only the search by groups finds the best setting",
 )
 axes.spines[["top", "right"]].set_visible(False)
 figure.legend(loc="outside lower center", ncols=3, frameon=False)

@@ -3,10 +3,10 @@ Performance tuning of a configurable program
 ============================================
 
 A video encoder has switches, and some of them interact. How long does it take with each
-setting, and which is the fastest, if you can only measure a few? Where the measurements
-of x264 by Siegmund et al. (2012) are at hand, in the folder named by ``SKMOHN_DATA``,
-this page shows them; otherwise it generates a system like it, with independent
-switches, a choice of one of three, and a few pairs that work together.
+setting, and which is the fastest, if you can only measure a few? If the folder named by
+``SKMOHN_DATA`` has the measurements of x264 by Siegmund et al. (2012), this page uses
+them; otherwise it generates a similar system, with independent switches, a choice of
+one of three, and a few interacting pairs.
 """
 
 # %%
@@ -64,7 +64,7 @@ print(f"{len(X)} configurations of {X.shape[1]} columns")
 # How many must be measured?
 # --------------------------
 #
-# The mean relative error on the configurations that were not measured, of
+# The mean relative error on the other configurations, of
 # ``MOHNRegressor``, of ridge regression on the columns that ``MOHNTransformer`` builds,
 # and of a random forest. With few rows, the search warns that they are few.
 
@@ -95,7 +95,7 @@ figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 for (name, values), color in zip(errors.items(), COLORS, strict=False):
     axes.plot(sizes, values, "o-", color=color, label=name)
 axes.set(xlabel="configurations measured", ylabel="error (%)", ylim=(0, None))
-axes.set_title("Error on configurations that were not measured")
+axes.set_title("Error on other configurations")
 axes.spines[["top", "right"]].set_visible(False)
 figure.legend(loc="outside lower center", ncols=3, frameon=False)
 plt.show()
@@ -104,10 +104,10 @@ plt.show()
 # What takes the time?
 # --------------------
 #
-# A weight says by how much a switch, or two together, moves the time up or down from
-# the middle. Red is slower when a switch is on or, of a pair, when both are equal.
-# Columns of a choice of one of several follow from one another; ``stopping_reason_``
-# says so, and other weights could say the same.
+# A weight is the change of the time, up or down from the middle, by a switch or by two
+# together. Red is slower when a switch is on or, of a pair, when both are equal.
+# Columns of a choice of one of several are collinear, as ``stopping_reason_`` reports:
+# other weights would fit as well.
 
 order = np.random.default_rng(0).permutation(len(X))
 train = order[:160]
@@ -140,8 +140,9 @@ plt.show()
 # The fastest configuration
 # -------------------------
 #
-# Searching the model costs nothing. What a configuration must keep, such as the choice
-# of one of three, is fixed: here at that of the fastest one measured so far.
+# Searching the model costs no measurement. Columns that must keep their values, such as
+# the choice of one of three, are fixed: here at those of the fastest one measured so
+# far.
 
 best = train[np.argmin(seconds[train])]
 counts = X.sum(axis=0)
@@ -157,8 +158,8 @@ print(f"fastest of all: {seconds.min():.0f} s")
 # Fewer measurements
 # ------------------
 #
-# If all you want is the fastest configuration, let the search choose what to measure.
-# The table says which configurations there are; their times are asked for one by one.
+# If you only need the fastest configuration, let the search choose what to measure. The
+# table lists the valid configurations; their times are measured one by one.
 
 time_of = {tuple(row): second for row, second in zip(X, seconds, strict=True)}
 result = minimize_black_box(

@@ -2,8 +2,8 @@
 Feature selection in groups of pixels
 =====================================
 
-A classifier of handwritten digits sees 64 pixels. If it may look at six small blocks of
-four pixels each, which should they be? What a block adds depends on the others, so
+A classifier of handwritten digits has 64 pixels. If it may use six small blocks of four
+pixels each, which should they be? What a block adds depends on the others, so
 ``MOHNFeatureSelector`` scores whole subsets, and learns from the scores which to try
 next.
 """
@@ -12,7 +12,7 @@ next.
 # Six of sixteen blocks
 # ---------------------
 #
-# Pixels of a block come and go together: they are groups of columns. The score is the
+# Pixels of a block are selected together: they are groups of columns. The score is the
 # accuracy in cross-validation, and 80 subsets of the 8008 are tried.
 
 from itertools import combinations
@@ -47,8 +47,8 @@ selector.fit(X, y)
 print(f"{len(selector.scores_)} subsets, best accuracy {selector.best_score_:.3f}")
 
 # %%
-# What the classifier sees
-# ------------------------
+# The selected pixels
+# -------------------
 
 support = selector.get_support().reshape(8, 8)
 figure, axes = plt.subplots(2, 5, figsize=(7, 3.2), layout="constrained")
@@ -62,24 +62,24 @@ for ax in axes.flat:
     ax.set(xticks=[], yticks=[])
 axes[0, 0].set_ylabel("all pixels")
 axes[1, 0].set_ylabel("six blocks")
-figure.suptitle("Digits, and what is left of them")
+figure.suptitle("Digits, and their selected pixels")
 plt.show()
 
 # %%
-# On digits that the search has not seen, in percent:
+# Accuracy on held-out digits, in percent:
 
 few, few_test = selector.transform(X), selector.transform(X_test)
 print(f"24 pixels: {100 * classifier.fit(few, y).score(few_test, y_test):.1f}")
 print(f"64 pixels: {100 * classifier.fit(X, y).score(X_test, y_test):.1f}")
 
 # %%
-# Which blocks belong together?
-# -----------------------------
+# Which blocks interact?
+# ----------------------
 #
-# The scores are a function of the blocks, and ``model_`` is what has been learned of
-# it. A block's weight says what it brings on average. Where the weight of a pair is
-# negative, the two say much the same; where it is positive, each needs the other. The
-# standard errors say how much of that to believe after so few subsets.
+# The scores are a function of the blocks, and ``model_`` is its surrogate. The weight
+# of a block is its average contribution. If the weight of a pair is negative, the two
+# are redundant; if it is positive, each needs the other. The standard errors show how
+# uncertain that is after so few subsets.
 
 model = selector.model_
 pairs = {pair: model.weight_posterior(pair) for pair in combinations(blocks, 2)}

@@ -5,7 +5,7 @@ Directed evolution of a protein, in batches
 Which amino acids at four sites make a protein brightest, if the laboratory can make and
 measure 24 variants a week? With twenty amino acids there are 160,000 variants. The
 protein here is made up: each site has favorites, and in two pairs of sites it matters
-which amino acids meet. Variants are asked for in batches, and measurements have noise.
+which amino acids meet. Variants are proposed in batches, and measurements have noise.
 """
 
 # %%
@@ -42,7 +42,7 @@ def measure(variant):
 # Ten weeks in the laboratory
 # ---------------------------
 #
-# ``ask`` returns the variants to make this week; ``tell`` takes what was measured.
+# ``ask`` proposes the variants of the week; ``tell`` takes their measurements.
 
 optimizer = BlackBoxOptimizer(
     {site: list(LETTERS) for site in SITES}, maximize=True, random_state=0
@@ -57,10 +57,10 @@ print(f"best variant: {''.join(result.x.values())}, brightness {true:.2f}")
 print(f"variants that are brighter: {np.sum(brightness > true)} of {len(brightness)}")
 
 # %%
-# How it went
-# -----------
+# History of the search
+# ---------------------
 #
-# Dots are measurements, colored by the source that asked for them.
+# Dots are measurements, colored by the source that proposed them.
 
 OptimizationHistoryDisplay.from_result(result)
 plt.show()
