@@ -67,5 +67,9 @@ class HasControls(Protocol):
 
 def control_of(estimator: HasControls, name: str) -> Any:
     """Parameter that is a control; the default one for None."""
-    given = getattr(estimator, name)
-    return estimator._controls[name]() if given is None else given
+    given, kind = getattr(estimator, name), estimator._controls[name]
+    if given is None:
+        return kind()
+    if not isinstance(given, kind):  # set after `fit`, which checks it
+        raise TypeError(f"{name} must be None or a {kind.__name__}, got {given!r}")
+    return given

@@ -168,6 +168,7 @@ class BaseBLM(
     nbytes_: int
     members_: list[tuple[Any, ...]]
     loss_: float
+    _loss_name: str  # in a fact
     loss_curve_: list[float]
     out_activation_: str
     _made_with: dict[str, Any]
@@ -308,6 +309,7 @@ class BaseBLM(
             **network_attributes(members, problem.layout, self.n_bits, problem.step),
             "_made_with": self._network_parameters(),
             "_loss": self._raw_loss if callable(self.loss) else self.loss,
+            "_loss_name": "custom" if callable(self.loss) else self.loss,
             "w_max_": self._w_max(problem.layout),
             "n_movable_bits_": int(best.search.state[0].bits),
             "loss_": float(best.best_loss),
@@ -633,18 +635,17 @@ class BaseBLM(
     def _list_facts(self) -> list[str]:
         """Layers, bits and bytes, the loss, and why the search ended."""
         sizes = [len(self.coefs_[0]), *(coef.shape[1] for coef in self.coefs_)]
-        name = self.loss if isinstance(self.loss, str) else "custom"
-        n_weights = len(self.codes_)
+        n_weights, n_bits = len(self.codes_), self._made_with["n_bits"]
         facts = [
             f"layers of {', '.join(map(str, sizes))} units, inputs first",
-            f"{n_weights:,} weights of {self.n_bits} bits: {self.nbytes_:,} bytes",
+            f"{n_weights:,} weights of {n_bits} bits: {self.nbytes_:,} bytes",
         ]
         # Those that were loaded have no loss.
         if not hasattr(self, "loss_"):
             return facts
         return [
             *facts,
-            f"loss ({name}): {self.loss_:.4g}; epochs: {self.n_iter_:,}",
+            f"loss ({self._loss_name}): {self.loss_:.4g}; epochs: {self.n_iter_:,}",
             f"end of the search: {self.stopping_reason_}",
         ]
 

@@ -158,6 +158,7 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
     _tails: tuple[TailProbabilities, ...]  # of the density, of distances
     _typical: np.ndarray  # (n_typical, n_features); some rows that were learned from
     _found: AnomaliesOfFit
+    _threshold_origin: str  # in a fact
     # An array of shape (n_features,), medians of the log densities of their values
     # given the others; none before they are needed.
     _usual: list[np.ndarray]
@@ -406,8 +407,11 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
         scores = self._survival(*measured)
         if isinstance(self.contamination, str):
             self.offset_ = alarm_threshold(scores, self.false_alarm_rate)
+            rate = f"{self.false_alarm_rate:.2%}"
+            self._threshold_origin = f"about {rate} of clean new rows are below"
         else:
             self.offset_ = float(np.quantile(scores, self.contamination))
+            self._threshold_origin = f"contamination={self.contamination:.2g} set it"
         self._found = self._list_anomalies(table, scores)
 
     def _list_anomalies(
@@ -434,10 +438,6 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
     def _list_facts(self) -> list[str]:
         """Anomalies among the rows of `fit`, the threshold, and reasons."""
         found = self._found
-        if isinstance(self.contamination, str):
-            expected = f"about {self.false_alarm_rate:.2%} of clean new rows are below"
-        else:
-            expected = f"contamination={self.contamination:.2g} set it"
         names = name_columns(
             getattr(self, "feature_names_in_", None), self.n_features_in_
         )
@@ -445,7 +445,7 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
         facts = [
             f"anomalies: {found.n_anomalies:,} of the {found.n_rows:,} rows of fit "
             f"({fraction:.2%})",
-            f"threshold of the score: {self.offset_:.4g}; {expected}",
+            f"threshold of the score: {self.offset_:.4g}; {self._threshold_origin}",
         ]
         n_shown = len(found.rows)
         if n_shown < found.n_anomalies:

@@ -435,8 +435,8 @@ class MOHNGLMRegressor(
         check_is_fitted(self)
         targets, _ = _read_numbers(y)
         check_consistent_length(X, targets)
-        self._require_valid(targets)
         distribution = self.model_.distribution
+        _require_valid(targets, distribution)
         if distribution.is_discrete:
             odd = np.flatnonzero(targets != np.rint(targets))
             if odd.size:
@@ -514,7 +514,7 @@ class MOHNGLMRegressor(
         given = np.broadcast_to(_read_exposure(exposure, X), rates.shape)
         targets, _ = _read_numbers(y)
         check_consistent_length(rates, targets)
-        self._require_valid(targets)
+        _require_valid(targets, self.model_.distribution)
         weight = check_sample_weight(sample_weight, rates)
         of_samples = (targets / given)[weight > 0.0]
         if np.ptp(of_samples) == 0.0:
@@ -654,7 +654,7 @@ class MOHNGLMRegressor(
     ) -> TrainingData:
         """Training data with exposures and a distribution; refuse invalid targets."""
         distribution = self._distribution()
-        self._require_valid(samples.y)
+        _require_valid(samples.y, distribution)
         if not samples.y.any():
             raise ValueError(
                 f"y is 0 for every sample, and loss={self.loss!r} needs a mean above "
@@ -675,17 +675,6 @@ class MOHNGLMRegressor(
                 'loss="tweedie"'
             )
         return DISTRIBUTIONS[self.loss]
-
-    def _require_valid(self, y: _Floats) -> None:
-        """Refuse targets that the distribution has not."""
-        distribution = self._distribution()
-        invalid = np.flatnonzero(~distribution.is_valid(y))
-        if invalid.size:
-            raise ValueError(
-                f"Some value(s) of y are out of the valid range of loss={self.loss!r}, "
-                f"first {y[invalid[0]]}: {distribution.requirement}; drop these "
-                "samples, or use MOHNRegressor"
-            )
 
     def _complete_model(self, samples: TrainingData, model: Any) -> GLMModel:
         """Model that knows what unknown inputs could be."""
@@ -734,6 +723,17 @@ class MOHNGLMRegressor(
         blocks = encode_blocks(self.coding_, table, self._names())
         for block, rows in zip(coded_blocks(table.shape), blocks, strict=True):
             yield block, self.model_.predictive(rows, given[block])
+
+
+def _require_valid(y: _Floats, distribution: Distribution) -> None:
+    """Refuse targets that a distribution has not."""
+    invalid = np.flatnonzero(~distribution.is_valid(y))
+    if invalid.size:
+        raise ValueError(
+            "Some value(s) of y are out of the valid range of the loss, first "
+            f"{y[invalid[0]]}: {distribution.requirement}; drop these samples, or use "
+            "MOHNRegressor"
+        )
 
 
 def _read_numbers(y: Any) -> tuple[NDArray[np.float64], None]:

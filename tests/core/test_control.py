@@ -181,3 +181,11 @@ def test_grids_search_controls_inside_of_pipelines(where):
 def test_repr_names_what_is_not_the_default():
     model = MOHNRegressor(gp_options=GPOptions(clip=False))
     assert repr(model) == "MOHNRegressor(gp_options=GPOptions(clip=False))"
+
+
+def test_what_is_no_control_is_named_also_after_a_fit():
+    model = MOHNRegressor("gp").fit(np.eye(4), np.arange(4.0)).set_params(gp_options=3)
+    with pytest.raises(
+        TypeError, match="gp_options must be None or a GPOptions, got 3"
+    ):
+        model.predict(np.eye(4))

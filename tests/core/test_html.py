@@ -15,6 +15,7 @@ from skmohn import (
     BlackBoxSearchCV,
     BLMClassifier,
     BLMController,
+    BLMRegressor,
     EnergyNetImputer,
     EnergyNetOutlierDetector,
     EnergyNetTransformer,
@@ -126,6 +127,13 @@ def list_facts(model):
 shown_since = pytest.mark.needs_sklearn("1.9", "fitted attributes in the HTML")
 
 
+@shown_since
+def test_facts_are_those_of_the_fit_whatever_is_set_later():
+    model = BLMRegressor((2,), n_bits=3, random_state=0)
+    facts = list_facts(model.fit(X, X[:, 0]))
+    assert list_facts(model.set_params(n_bits=8, loss="absolute")) == facts
+
+
 class Reward:
     """Objective with one input and output, described by its reward."""
 
@@ -202,6 +210,7 @@ def test_html_of_detectors_has_the_anomalies_and_their_reasons(monkeypatch):
     assert len(list_facts(calm)) == 2
     facts = list_facts(model.set_params(contamination=0.1).fit(table))
     assert facts[1].endswith("; contamination=0.1 set it")
+    assert list_facts(model.set_params(contamination=0.3)) == facts
     assert facts[2] == "the 5 lowest, rows numbered from 0:"
     assert len(facts) == 9
 

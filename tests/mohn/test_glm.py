@@ -676,6 +676,17 @@ def test_targets_out_of_range_are_refused(loss, y, message):
         MOHNGLMRegressor(loss=loss).fit(np.eye(4), y, sample_weight=weight)
 
 
+def test_scores_are_those_of_the_fitted_loss_whatever_is_set_later():
+    model = MOHNGLMRegressor(loss="tweedie", power=1.5).fit(
+        np.eye(4), [0.0, 1.0, 2.5, 4.0]
+    )
+    data = np.eye(4), [0.0, 1.0, 2.0, 3.0]
+    score, density = model.score(*data), model.log_density(*data)
+    model.set_params(loss="gamma")
+    assert model.score(*data) == score
+    assert np.array_equal(model.log_density(*data), density)
+
+
 @pytest.mark.parametrize(
     ("exposure", "message"),
     [
