@@ -16,6 +16,7 @@ from scipy.special import bernoulli
 from skmohn._core._fitting import gather_warnings
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
+from skmohn._core._units import refuse_huge
 from skmohn._core._walsh import WalshPolynomial, walsh_transform
 from skmohn.mohn import GPOptions, MOHNRegressor
 from skmohn.mohn._engine import Covariance, EncodedRows
@@ -281,6 +282,7 @@ def evaluate_game(
         raise ValueError(
             f"{name} must return finite numbers, got {values[~np.isfinite(values)][0]}"
         )
+    refuse_huge(values, f"numbers that {name} returns")
     return values
 
 

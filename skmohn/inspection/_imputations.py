@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state, check_scalar, resample
 from skmohn._core._optional import import_optional
 from skmohn._core._sklearn import is_pandas_na, safe_indexing
 from skmohn._core._types import TableLike, check_array
+from skmohn._core._units import binary_units
 
 # Estimates of a completed table, and their variances.
 Analysis = Callable[[Any], tuple[ArrayLike, ArrayLike]]
@@ -180,6 +181,9 @@ def combine_estimates(
         )
     m = len(found)
     found, squares = found.reshape(m, -1), squares.reshape(m, -1)
+    # In units in which squares are within range.
+    units = np.maximum(binary_units(found), binary_units(np.sqrt(squares)))
+    found, squares = found / units, squares / units / units
     within, between = squares.mean(axis=0), found.var(axis=0, ddof=1)
     hidden = (1.0 + 1.0 / m) * between
     total = within + hidden
@@ -194,9 +198,10 @@ def combine_estimates(
     # With r = fraction / (1 - fraction), (r + 2 / (df + 3)) / (r + 1).
     missing = fraction + (1.0 - fraction) * 2.0 / (df + 3.0)
     missing = np.where(between > 0.0, missing, 0.0)
-    return CombinedEstimates(
-        found.mean(axis=0), np.sqrt(total), within, between, df, missing, m
-    )
+    means, errors = units * found.mean(axis=0), units * np.sqrt(total)
+    with np.errstate(over="ignore"):
+        within, between = units * (units * within), units * (units * between)
+    return CombinedEstimates(means, errors, within, between, df, missing, m)
 
 
 def analyze_imputations(

@@ -13,6 +13,7 @@ from skmohn._core._fitting import History
 from skmohn._core._optional import import_optional
 from skmohn._core._sklearn import Interval, StrOptions, validate_parameter_constraints
 from skmohn._core._types import TableLike, Term
+from skmohn._core._units import power_of_two_scale
 from skmohn._core._validation import read_names, require_memory
 from skmohn.inspection._game_weights import (
     INDICES,
@@ -478,6 +479,7 @@ class WalshExplanation:
             )
             signs = np.where(evaluations.coalitions[~kept], 1.0, -1.0)
             predicted[~kept] = _fit(part).polynomial().predict(signs)
+        y, predicted = (of / power_of_two_scale(y) for of in (y, predicted))
         errors = (y - predicted)[n_ends:]
         return float(1.0 - np.mean(errors**2) / np.var(y[n_ends:]))
 

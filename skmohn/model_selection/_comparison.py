@@ -15,6 +15,7 @@ from skmohn._core._html import format_summary
 from skmohn._core._optional import import_optional
 from skmohn._core._sklearn import Interval, validate_parameter_constraints
 from skmohn._core._types import TableLike
+from skmohn._core._units import refuse_huge
 from skmohn._core._validation import read_names, read_vector, to_numpy
 from skmohn.model_selection._pair_tests import (
     PairTest,
@@ -174,6 +175,8 @@ class Comparison:
                 "scores must have a number of each estimator for each of the same data "
                 f"sets, of which there are at least two, got {lengths} numbers"
             )
+        for name, column in zip(names, read, strict=True):
+            refuse_huge(column, f"scores of {name!r}")
         n_datasets = len(read[0])
         labels = [str(k) for k in range(n_datasets)] if datasets is None else datasets
         labels = read_names(labels, "datasets")

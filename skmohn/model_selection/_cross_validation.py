@@ -34,6 +34,7 @@ from skmohn._core._sklearn import (
 )
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
+from skmohn._core._units import refuse_huge
 from skmohn._core._validation import is_integer, read_names
 from skmohn.model_selection._comparison import (
     CONSTRAINTS,
@@ -484,6 +485,7 @@ def _score_split(
             f"scoring must give finite numbers, got {score} of {name!r} on a test part "
             f"of {len(split[1])} rows: use fewer folds or another score"
         )
+    refuse_huge(found["test_score"], f"scores of {name!r}")
     test = safe_indexing(X, split[1]), np.asarray(safe_indexing(y, split[1]))
     fit_seconds, score_seconds = found["fit_time"][0], found["score_time"][0]
     calibration = read_calibration(found["estimator"][0], *test)

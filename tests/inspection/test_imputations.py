@@ -181,3 +181,16 @@ def test_tables_with_a_category_that_occurs_once():
     mean = lambda table: (np.mean(table[:, 1].astype(float)), 0.01)  # noqa: E731
     found = analyze_imputations(mean, imputer, X, n_imputations=4, random_state=0)
     assert np.isfinite(found.estimates).all()
+
+
+@pytest.mark.parametrize("unit", [2.0**-500, 2.0**900])
+def test_the_unit_of_estimates_does_not_matter(unit):
+    found, errors = np.array([[1.0], [2.0], [4.0]]), np.array([[0.5], [1.0], [0.7]])
+    small = unit < 1.0  # the squares of large errors would be infinite
+    given = np.square(errors * unit) if small else np.zeros((3, 1))
+    wanted = combine_estimates(found, given / unit / unit)
+    moved = combine_estimates(found * unit, given)
+    assert moved.estimates == unit * wanted.estimates
+    assert moved.standard_errors == unit * wanted.standard_errors
+    assert moved.degrees_of_freedom == wanted.degrees_of_freedom
+    assert moved.missing_information == wanted.missing_information

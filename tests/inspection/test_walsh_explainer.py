@@ -575,12 +575,21 @@ def first(z):
         ((lambda z: 1.0, 3), "game must return one number for each row"),
         ((lambda z: np.full(len(z), "a"), 3), "game must return numbers"),
         ((lambda z: np.full(len(z), np.nan), 3), "game must return finite numbers"),
+        (
+            (lambda z: 1e160 * z[:, 0], 3),
+            "numbers that game returns must be from -1e.1",
+        ),
     ],
 )
 def test_bad_games_are_refused(given, message):
     game, n_players, *options = given
     with pytest.raises(ValueError, match=message):
         explain_game(game, n_players, **dict(*options))
+
+
+def test_tiny_games_are_as_faithful_as_others():
+    found = explain_game(lambda z: 1e-300 * z[:, 0], 10, n_evaluations=100)
+    assert found.faithfulness == 1.0
 
 
 def test_what_is_no_function_is_refused():

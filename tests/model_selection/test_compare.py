@@ -297,6 +297,7 @@ def test_scores_may_be_a_frame():
         ({"confidence_level": 95}, ValueError, "confidence_level"),
         ({"scoring": "precise"}, ValueError, "scoring"),
         ({"scoring": lambda *_: np.nan}, ValueError, "scoring must give finite"),
+        ({"scoring": lambda *_: 1e160}, ValueError, "scores of 'bayes'.*got 1e.160"),
         ({"scoring": lambda *_: {"a": 1.0}}, ValueError, r"but returns \['a'\]"),
         ({"y": IRIS[1][:-1]}, ValueError, "inconsistent numbers of samples"),
     ],
@@ -347,6 +348,7 @@ def test_bad_data_sets_are_refused(datasets, error, message):
         ({"a": [1.0, 2.0], "b": [1.0]}, None, "the same data sets"),
         ({"a": [1.0], "b": [2.0]}, None, "at least two"),
         ({"a": [1.0, np.nan], "b": [2.0, 1.0]}, None, "NaN"),
+        ({"a": [1.0, 1e308], "b": [2.0, 1.0]}, None, "scores of .a. must be from"),
         ({"a": [1.0, 2.0], "b": [2.0, 1.0]}, ["x", "x"], "different names"),
     ],
 )
