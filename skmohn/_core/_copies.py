@@ -76,6 +76,28 @@ def join_near_rows(
     return joined[index] if is_joined else table
 
 
+def number_copies(
+    table: NDArray,  # (n_rows, n_columns)
+    n_levels: NDArray[np.intp],  # (n_columns,); more values are those of measurements
+) -> NDArray[np.intp] | None:
+    """Number of each row among the distinct ones; None if rows repeat by chance."""
+    rows = number_rows(table)
+    sizes = np.bincount(rows)
+    n_equal = np.sum(sizes * (sizes - 1.0))
+    varies = np.any(table != table[:1], axis=0)
+    is_few = len(table) > _JITTER.max_copies * len(sizes)
+    # Of a single column, equal values say nothing about others.
+    if not n_equal or is_few or np.sum(varies) < 2:
+        return None
+    for values, n_repeated in zip(table.T, n_levels, strict=True):
+        counts = np.unique(values[~np.isnan(values)], return_counts=True)[1]
+        # Most rows that agree in one measurement agree in all columns.
+        n_agreeing = np.sum(counts * (counts - 1.0))
+        if len(counts) > n_repeated and 2.0 * n_equal >= n_agreeing > 0.0:
+            return rows
+    return None
+
+
 def _find_jitter(
     table: NDArray, labels: NDArray[np.intp], extent: NDArray[np.float64]
 ) -> float:

@@ -219,6 +219,11 @@ class UnitCoding:
         """Table with values clipped to the range seen in `fit`."""
         return np.clip(X, *self.seen.astype(X.dtype))
 
+    @property
+    def n_levels(self) -> NDArray[np.intp]:
+        """Values of each column that units tell apart, at least two, (n_features,)."""
+        return np.array([max(len(levels), 2) for levels in self.levels])
+
     @cached_property
     def n_units(self) -> NDArray[np.intp]:
         """Visible units of each column, ndarray of shape (n_features,)."""

@@ -88,10 +88,11 @@ class Parts:
         X: NDArray,
         schedule: Schedule,
         seed: int,  # of bits drawn from probabilities
+        copies: NDArray[np.intp] | None = None,  # see `hold_out`
     ) -> Self:
         """Hold out a fifth of the samples: the same with all seeds."""
         missing = schedule.missing
-        held, kept = hold_out(len(X), has_missing=missing is not None)
+        held, kept = hold_out(len(X), copies, has_missing=missing is not None)
         data = X[held]
         if schedule.resample:
             kernels.bernoulli(X[held], random_stream(seed + 1), data)
@@ -104,12 +105,23 @@ class Parts:
 
 
 def hold_out(
-    n_rows: int, *, has_missing: bool
+    n_rows: int,
+    # (n_rows,); rows of one number are copies, all held out or all kept.
+    copies: NDArray[np.intp] | None = None,
+    *,
+    has_missing: bool,
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Numbers of held-out rows, and of those that train beside them."""
     order = np.random.default_rng(0).permutation(n_rows)
     max_held = _GROWTH.max_held_out_missing if has_missing else _GROWTH.max_held_out
     n_held = min(max(n_rows // _GROWTH.n_rows_per_held_out, 1), max_held)
+    if copies is not None:
+        # Copies follow the first of them.
+        first = np.unique(copies[order], return_index=True)[1][copies[order]]
+        order = order[np.argsort(first, kind="stable")]
+        is_last = np.diff(np.sort(first), append=n_rows) > 0
+        ends = np.flatnonzero(is_last)[:-1] + 1
+        n_held = ends[np.argmin(np.abs(ends - n_held))]
     kept = order[n_held:][: _GROWTH.max_training]
     return np.sort(order[:n_held]), np.sort(kept)
 
@@ -126,6 +138,7 @@ class HeldOutOptions:
     max_units: int = 2000
     max_steps: int = 1_000_000  # steps of training before the final training
     below: float = np.inf  # width of the layer below, which is not exceeded
+    copies: NDArray[np.intp] | None = None  # see `hold_out`
 
 
 def grow_by_held_out(
@@ -138,7 +151,7 @@ def grow_by_held_out(
     # ("grow" or "final"), ``units``, ``steps`` and ``clock``; at a decision also
     # ``held_out_log_likelihood``, else ``epochs``.
     below = options.below
-    parts = Parts.draw(X, schedule, seed)
+    parts = Parts.draw(X, schedule, seed, options.copies)
     # Duplicates in both parts reward a unit each, and more: distinct rows count.
     n_distinct = n_distinct_rows(parts.X)
     max_width, reason = int(min(n_distinct, below)), HELD_OUT_REASON

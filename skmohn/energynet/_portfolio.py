@@ -99,7 +99,8 @@ class DensityPortfolio:
         if not len(n_states) or n_states.max() * len(n_states) > _PORTFOLIO.max_states:
             return cls({LAYERS: 1.0}, {LAYERS: float(held_out.mean())}, {})
         states = _draw_states(encoded, seed)
-        held, kept = hold_out(len(encoded), has_missing=encoded.missing is not None)
+        has_missing = encoded.missing is not None
+        held, kept = hold_out(len(encoded), encoded.copies, has_missing=has_missing)
         split = _Split(states[kept], states[held], n_states, seed)
         searches: dict[str, _TreeSearch | _MixtureSearch] = {TREE: _TreeSearch(split)}
         if sizes := _affordable_sizes(len(kept), n_states):

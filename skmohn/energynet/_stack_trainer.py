@@ -185,6 +185,7 @@ class StackTrainer:
         self.weight = likelihood_weight(self.likelihood, n_samples)
         self.seed = seed
         self.n_samples = n_samples
+        self._copies: NDArray[np.intp] | None = None  # as of :class:`Encoded`
 
     @one_blas_thread
     def build(
@@ -294,6 +295,7 @@ class StackTrainer:
 
     def _grow(self, encoded: Encoded, report: StackReport) -> TrainedStack:
         """Find how many layers there are, and how wide they are."""
+        self._copies = encoded.copies
         stack = grow_stack(
             encoded.units, self._grow_layer, self._stack_options(), self.seed, report,
             encoded.groups, encoded.missing,
@@ -331,7 +333,7 @@ class StackTrainer:
         # Only the first layer has groups; there hardly ever is a second one that is
         # wider, for which most of the time would be spent.
         below = inputs.shape[1] if groups is None else np.inf
-        options = HeldOutOptions(below=below, **limits)
+        options = HeldOutOptions(below=below, copies=self._copies, **limits)
         return grow_by_held_out(inputs, schedule, options, seed, report)
 
     def _growth_limits(self, schedule: Schedule, n_samples: int) -> dict[str, Any]:

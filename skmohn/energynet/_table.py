@@ -22,6 +22,7 @@ from skmohn._core._categories import (
     learn_kinds,
     read_table,
 )
+from skmohn._core._copies import number_copies
 from skmohn._core._meanings import is_unknown
 from skmohn._core._names import input_names, unique_names
 from skmohn._core._quantiles import mask_lone, mask_remote
@@ -132,6 +133,8 @@ class Encoded:
     units: NDArray[np.float32]
     missing: MissingMask | None  # of these units; None where all are known
     groups: Groups  # the units of each column
+    # (n_rows,), numbers; rows of one number are copies. None where there are none.
+    copies: NDArray[np.intp] | None = None
 
     @classmethod
     def of(
@@ -162,6 +165,7 @@ def encode(
     values = coding.prepare(table.values, seed, are_new)
     encoded = Encoded.of(values, coding, table.names).arrange(coding)
     units, missing = encoded.units, encoded.missing
+    copies = number_copies(table.values, coding.n_levels)
     if missing is not None:
         # What could be there is in no order.
         units[missing.rows] = np.where(missing.unknown, _NO_STATE, units[missing.rows])
@@ -170,7 +174,8 @@ def encode(
     missing = missing and missing.take(order)
     if missing is not None:
         missing.fill_from_donors(units, encoded.groups, np.random.default_rng(seed))
-    return replace(encoded, values=values[order], missing=missing)
+    copies = None if copies is None else copies[order]
+    return replace(encoded, values=values[order], missing=missing, copies=copies)
 
 
 def _move_rows(units: NDArray[np.float32], order: NDArray[np.intp]) -> None:

@@ -8,6 +8,7 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
 from skmohn import EnergyNetTransformer
+from skmohn._core._copies import number_copies
 from skmohn.energynet import exact_log_partition
 from skmohn.energynet._growth_held_out import (
     BELOW_REASON,
@@ -17,6 +18,7 @@ from skmohn.energynet._growth_held_out import (
     Parts,
     _likely_width,
     grow_by_held_out,
+    hold_out,
 )
 from skmohn.energynet._missing import MissingMask
 from skmohn.energynet._training import Schedule
@@ -352,6 +354,47 @@ def test_copies_do_not_ask_for_more_units_than_there_are_samples():
     assert max(tried) == 9
     assert found.width_reasons_ == [SAMPLES_REASON]
     assert found.n_components_per_layer_[0] <= 9
+
+
+def test_copies_of_measured_rows_change_no_density():
+    rng = np.random.default_rng(0)
+    loadings = rng.normal(size=(2, 4))
+    train, test = (
+        rng.normal(size=(n, 2)) @ loadings + 0.5 * rng.normal(size=(n, 4))
+        for n in (60, 300)
+    )
+    once, copied = (
+        net(n_final_epochs=20).fit(np.repeat(train, n, axis=0)).score(test)
+        for n in (1, 5)
+    )
+    assert copied > once - 0.5
+
+
+def test_copies_are_held_out_together():
+    copies = np.random.default_rng(0).permutation(np.repeat(np.arange(40), 5))
+    held, kept = hold_out(200, copies, has_missing=False)
+    assert len(held) == 40
+    assert_array_equal(np.sort(np.append(held, kept)), np.arange(200))
+    assert not set(copies[held]) & set(copies[kept])
+
+
+@pytest.mark.parametrize("kind", ["measured", "mixed", "bits", "ages", "pairs"])
+def test_rows_that_are_equal_by_chance_are_no_copies(kind):
+    rng = np.random.default_rng(0)
+    bits, ages = rng.integers(0, 2, (300, 3)), rng.integers(20, 80, (300, 1))
+    table = {
+        "measured": np.repeat(rng.normal(size=(60, 3)), 5, axis=0),
+        "mixed": np.repeat(np.c_[rng.normal(size=60), bits[:60]], 5, axis=0),
+        "bits": bits,
+        "ages": ages,
+        "pairs": np.c_[ages, bits],
+    }[kind].astype(float)
+    copies = number_copies(table, np.array([8, 2, 2, 2])[: table.shape[1]])
+    if kind in ("measured", "mixed"):
+        assert_array_equal(copies[::5], copies[4::5])
+        assert len(np.unique(copies)) == 60
+    else:
+        assert copies is None
 
 
 def test_structure_that_is_not_there_is_not_learned():
