@@ -129,7 +129,9 @@ def association_scan(
 
     Each is tested separately, by Student's t of its correlation with the target, or
     given the `terms` that are always in the model of the estimator, if any; and again
-    given all terms of the estimator. One pass over all pairs serves both.
+    given all terms of the estimator. One pass over all pairs serves both. If residuals
+    are clearly not normal, p-values of rare columns are larger, as in
+    :meth:`MOHNRegressor.significance_table`.
 
     Parameters
     ----------

@@ -911,8 +911,10 @@ class MOHNRegressor(
         steps down the table: each tests whether the target contains anything beyond the
         preceding terms, by the F test of the next few terms times the number of ways to
         choose as many. On pure noise, any term found is below 0.05 in at most 5 % of
-        the fits, however the search chose. Targets with few distinct values in few rows
-        are far from normal: test these on separate rows.
+        the fits, however the search chose. If residuals are clearly not normal, as
+        with rare cases among controls, a p-value is at least that of Student's t with
+        the kurtosis that the target's and the column's give a sum over rows: few rows
+        that carry a rare allele are not significant by one outlier.
 
         Parameters
         ----------

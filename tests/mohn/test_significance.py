@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from skmohn import Genotypes, MOHNRegressor
+from skmohn.mohn import association_scan
 from skmohn.mohn._design.design import make_design
 from skmohn.mohn._models import noise_df
 from skmohn.mohn._sparse.active_set import ActiveSet
@@ -154,6 +155,34 @@ def test_no_search_makes_noise_significant(signal, given):
     assert hits / n_draws < 0.08 + 0.05 * bool(given)
     assert by_product / n_draws > 0.3
     assert missed < 0.05 * n_draws
+
+
+def test_few_rows_with_rare_alleles_are_not_significant_in_noise():
+    n_significant = 0
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = Genotypes.from_counts(rng.binomial(2, 0.02, (400, 40)))
+        cases = (rng.random(400) < 0.05).astype(float)
+        model = MOHNRegressor("pursuit", max_order=2, selection="ebic").fit(X, cases)
+        n_significant += model.significance_table()["p_corrected"].min() < 0.05
+        # Nor is any pair of a scan.
+        scan = association_scan(model, X, cases)
+        assert scan.pair_p_values[0] * scan.n_tested > 0.05
+    assert n_significant == 0
+
+
+@pytest.mark.parametrize(
+    ("n_carriers", "n_cases"), [(2, 2), (3, 2), (10, 5), (20, 6), (50, 10), (100, 16)]
+)
+def test_p_values_of_rare_columns_are_those_of_permutations(n_carriers, n_cases):
+    rng, cases = np.random.default_rng(0), np.repeat([1.0, 0.0], [20, 380])
+    column = np.zeros(400)
+    column[:n_cases] = column[20 : 20 + n_carriers - n_cases] = 1.0
+    design = make_design(np.column_stack([column, rng.uniform(-1, 1, 400)]))
+    (p_value,) = p_values_of_terms(design, cases, [(0,)])
+    exact = stats.hypergeom.sf(n_cases - 1, 400, 20, n_carriers)
+    # By Student's t they are 60 to ten million times too small.
+    assert abs(np.log10(p_value / exact)) < 0.7
 
 
 def test_many_weak_terms_are_significant_together():

@@ -41,7 +41,7 @@ class TermTests(NamedTuple):
         """Test on training rows, corrected for the search; `fixed` terms had none."""
         design, terms = make_design(samples.inputs, samples.sample_weight), result.terms
         y = rank_scores(samples.y) if result.on_scores else samples.y
-        p_values = p_values_of_terms(design, y, terms)
+        p_values = p_values_of_terms(design, y, terms, fixed)
         tested = design, y, terms, p_values, result.coverage, fixed
         return cls(p_values, *correct_p_values(*tested))
 

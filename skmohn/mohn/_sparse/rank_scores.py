@@ -107,9 +107,12 @@ def rank_scores(
 
 def may_mislead(y: NDArray[np.float64], residual: NDArray[np.float64]) -> bool:
     """Whether residuals are so far from normal that scores may do better."""
-    if len(y) < _MIN_ROWS or not np.ptp(residual):
-        return False
-    if len(np.unique(y)) < _MIN_VALUES:
+    return len(np.unique(y)) >= _MIN_VALUES and is_not_normal(residual)
+
+
+def is_not_normal(residual: NDArray[np.float64]) -> bool:
+    """Whether residuals are clearly not normal."""
+    if len(residual) < _MIN_ROWS or not np.ptp(residual):
         return False
     return bool(normaltest(residual).pvalue < _RANKS.max_p_value)
 
