@@ -117,6 +117,11 @@ class WalshPolynomial:
         return int(self.members.max(initial=-1)) + 1
 
     @property
+    def has_products(self) -> bool:
+        """Whether a term has several inputs."""
+        return len(self.members) > len(self.terms)
+
+    @property
     def variance(self) -> float:
         """Variance over uniform inputs of -1 and +1, where terms are orthonormal."""
         return float(self.weights @ self.weights)

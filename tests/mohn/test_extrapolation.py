@@ -80,6 +80,26 @@ def test_exact_models_and_least_squares_extrapolate(parameters):
         assert_allclose(model.predict(far), f)
 
 
+@pytest.mark.parametrize("n_rows", [20, 120])
+def test_main_effects_extrapolate_as_ridge_regression_does(n_rows):
+    # A trend: beyond the last row the target goes on.
+    rng = np.random.default_rng(0)
+    t = np.arange(n_rows)
+    X = np.column_stack([t, rng.standard_normal(n_rows)])
+    y = 0.5 * t + 0.3 * rng.standard_normal(n_rows)
+    model = MOHNRegressor(random_state=0).fit(X, y)
+    ahead = n_rows * np.array([[1.0, 0.0], [2.0, 0.0], [4.0, 0.0], [-2.0, 0.0]])
+    found = model.predict(ahead)
+    assert_allclose(np.diff(found) / np.diff(ahead[:, 0]), 0.5, rtol=0.2)
+    assert_allclose(found, model.model_.polynomial.predict(inputs_of(model, ahead)))
+    assert "(clip)" not in model.explain(ahead[:1])["term"].tolist()
+
+
+def inputs_of(model, X):
+    coding = model.coding_
+    return (2.0 * X - coding.low - coding.high) / (coding.high - coding.low)
+
+
 def columns_of(model, X):
     """Products of columns of the terms, and of their parts, which coding adds."""
     parts = {part for term in model.terms_ for part in _subsets(term)}

@@ -166,7 +166,8 @@ class SparseModel(Model):
     @property
     def is_bounded(self) -> bool:
         """Terms of exact models, and of least squares alone, hold anywhere."""
-        return self.factor is not None
+        # So do lines, as in ridge regression: products of inputs grow faster.
+        return self.factor is not None and self.polynomial.has_products
 
     def latent_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Sum of the terms."""

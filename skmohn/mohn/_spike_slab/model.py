@@ -209,12 +209,14 @@ class SpikeSlabModel(Model):
 
     @property
     def is_bounded(self) -> bool:
-        """As all that is learned with noise."""
-        return True
+        """Products are, and what grows exponentially with lines."""
+        return self.is_transformed or self.polynomial.has_products
 
     def latent_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Sum of all terms."""
-        return evaluate_within_cube(self.polynomial, rows)
+        if self.is_bounded:
+            return evaluate_within_cube(self.polynomial, rows)
+        return self.polynomial.predict(rows.inputs)
 
     def latent_variance(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior variance of the function."""
