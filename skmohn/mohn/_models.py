@@ -536,15 +536,28 @@ class Model(ABC):
             return np.zeros(len(rows), dtype=bool)
         return is_beyond_cube(rows.inputs)
 
-    def _clipped_center(
-        self, rows: EncodedRows, std: NDArray[np.float64], clip: bool
-    ) -> NDArray[np.float64]:
+    def unbounded_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
+        """Mean of the function, also beyond its bounds."""
+        return self.latent_mean(rows)
+
+    def _center_and_distance(
+        self, rows: EncodedRows, clip: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Center of new observations on the scale, and from it to the unbounded one."""
+        center = self._clipped_center(rows, clip)
+        if self.is_transformed:
+            # A distance between logarithms is no standard deviation of the target.
+            return center, np.zeros(len(rows))
+        return center, self.unbounded_mean(rows) - center
+
+    def _clipped_center(self, rows: EncodedRows, clip: bool) -> NDArray[np.float64]:
         """Center of new observations on the scale, where clipping moves far means."""
-        # `std` is their standard deviation around it. Quantiles, densities and draws of
-        # far rows would otherwise follow the function where the mean has left it.
+        # Quantiles, densities and draws of far rows would otherwise follow the function
+        # where the mean has left it.
         center, are_moved = self.latent_mean(rows), self._are_moved(rows, clip)
         if not are_moved.any():
             return center
+        std = self.std_on_scale(rows)
         mean = self._mean_around(rows, center)
         clipped = np.clip(mean, self.y_min, self.y_max)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -619,20 +632,19 @@ class Model(ABC):
         self, rows: EncodedRows, clip: bool = True
     ) -> NDArray[np.float64]:
         """Standard deviation of new observations: function, noise, missing values."""
-        std = self.std_on_scale(rows)
-        if not self.is_transformed:
-            return std
-        return moments(self.transform, self._clipped_center(rows, std, clip), std)[1]
+        center, distance = self._center_and_distance(rows, clip)
+        std = self._widened(self.std_on_scale(rows), distance)
+        return moments(self.transform, center, std)[1] if self.is_transformed else std
 
     def quantiles(
         self, rows: EncodedRows, probabilities: NDArray[np.float64], clip: bool = True
     ) -> NDArray[np.float64]:
         """Quantiles of new observations at probabilities, (n_rows, n_probabilities)."""
-        std = self.std_on_scale(rows)
+        center, distance = self._center_and_distance(rows, clip)
+        std = self._widened(self.std_on_scale(rows), distance)
         away = std[:, None] * self.residual_distribution.quantiles(probabilities)
-        for incomplete, mixtures in self._mix_completions(rows):
+        for incomplete, mixtures in self._mix_completions(rows, distance):
             away[incomplete] = mixtures.quantiles(probabilities)
-        center = self._clipped_center(rows, std, clip)
         return self.transform.inverse(center[:, None] + away)
 
     def log_density(
@@ -641,20 +653,20 @@ class Model(ABC):
         """Log density of new observations, one for each row."""
         # Infinite where the standard deviation is 0 and the target is the mean; minus
         # infinity where it cannot be.
-        std = self.std_on_scale(rows)
-        mean = self._clipped_center(rows, std, clip)
+        mean, distance = self._center_and_distance(rows, clip)
+        std = self._widened(self.std_on_scale(rows), distance)
         # Values outside the transform's domain, and zero densities, give -inf.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             values, slope = self.transform.forward(y), self.transform.log_slope(y)
             away = np.where(values == mean, 0.0, (values - mean) / std)
             density = self.residual_distribution.log_density(away) - np.log(std)
-            for incomplete, mixtures in self._mix_completions(rows):
+            for incomplete, mixtures in self._mix_completions(rows, distance):
                 density[incomplete] = mixtures.log_density((values - mean)[incomplete])
             density += slope
         return np.where(np.isnan(density), -np.inf, density)
 
     def _mix_completions(
-        self, rows: EncodedRows
+        self, rows: EncodedRows, distance: NDArray[np.float64]
     ) -> Iterator[tuple[NDArray[np.intp], Mixtures]]:
         """Incomplete rows, and distributions of their targets less the center."""
         # By number of completions: the bits of a row are the same beside any others.
@@ -664,11 +676,20 @@ class Model(ABC):
         if not by_count:
             return
         variance = self.latent_variance(rows) + self._known_noise(rows)
-        std, tails = self.y_std * np.sqrt(variance), self.residual_distribution
+        std = self._widened(self.y_std * np.sqrt(variance), distance)
+        tails = self.residual_distribution
         for found in by_count.values():
             incomplete, apart, probability = map(np.array, zip(*found, strict=True))
             centers = self.y_std * apart
             yield incomplete, Mixtures(tails, std[incomplete], centers, probability)
+
+    @staticmethod
+    def _widened(
+        std: NDArray[np.float64], distance: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Standard deviations that include how far bounds have moved the centers."""
+        # Nothing tells whether the function goes on or ends at its bounds.
+        return np.hypot(std, distance)
 
     def std_on_scale(
         self, rows: EncodedRows, precision: NDArray[np.float64] | float = 1.0
@@ -697,14 +718,17 @@ class Model(ABC):
             # Several targets draw a seed each.
             rng = np.random.default_rng(rng.randint(2**31))
         draws = self.sample_latent(rows, n_draws, rng)
+        center, distance = self._center_and_distance(rows, clip)
         if self._are_moved(rows, clip).any():
-            center = self._clipped_center(rows, self.std_on_scale(rows), clip)
             draws = draws + (center - self.latent_mean(rows))[:, None]
         spread = np.sqrt(self._known_noise(rows))[:, None]
         around = spread * self.residual_distribution.draw(rng, (len(rows), n_draws))
         found = self.missing_inputs.deviations(self._standard_mean, rows)
         for i, apart, probability in found:
             around[i] += rng.choice(apart, n_draws, p=probability)
+        if distance.any():
+            # Drawn last, so that other rows keep their draws.
+            draws = draws + np.outer(distance, rng.standard_normal(n_draws))
         return self.transform.inverse(draws + self.y_std * around)
 
     def noise_std(self) -> float:

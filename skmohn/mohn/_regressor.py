@@ -287,9 +287,10 @@ class MOHNRegressor(
     numeric columns in `fit`, predictions stay within the bounds that the weights allow
     there, and those of a Gaussian process within the range set by `GPOptions.clip`.
     Quantiles, densities and draws are then centered on the bound, with the uncertainty
-    of the function so far out. Sums of main effects, exact models, and strategies that
-    only use least squares ("pursuit", "msda", "full" and "given"), follow their terms
-    anywhere.
+    of the function so far out; unless the target is transformed, their variance
+    includes the squared distance from the bound to the unbounded function. Sums of main
+    effects, exact models, and strategies that only use least squares ("pursuit",
+    "msda", "full" and "given"), follow their terms anywhere.
 
     Entry errors: in ten rows or more, values of a numeric column that lie beyond all
     others by more than three times their range count as missing, up to one in 50 rows

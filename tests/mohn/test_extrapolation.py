@@ -151,6 +151,31 @@ def test_far_distributions_of_a_gaussian_process_are_around_its_mean(n_targets, 
     assert np.all(np.abs(draws - mean) < 0.15 * std)
 
 
+@pytest.mark.parametrize("strategy", ["spike_slab", "gp"])
+def test_intervals_contain_the_function_beyond_its_bounds(strategy):
+    # The function goes on; bounds stop predictions.
+    options = GPOptions(target_transform=None, noise="constant", numeric="multilinear")
+    model, X, _ = fit(strategy, gp_options=options)
+    far = X.copy()
+    far[:, :3] = 4.0 + 2.0 * (far[:, :3] - 4.0)
+    f = 3.0 * far[:, 0] + far[:, 1] * far[:, 2] - 2.0 * far[:, 3]
+    mean, std = model.predict(far, return_std=True)
+    off = np.abs(f - mean)
+    assert off.max() > 5.0
+    low, high = model.predict_quantiles(far, [0.05, 0.95]).T
+    assert np.mean((low < f) & (f < high)) > 0.95
+    assert np.all(off < 3.0 * std)
+    draws = model.sample_y(far, 2000, random_state=0)
+    assert_allclose(draws.std(axis=1), std, rtol=0.1)
+    # Far rows do not change the draws of others.
+    rows = X[[3, 3]], np.vstack([X[3], far[3]])
+    inside, beside = (model.sample_y(part, 5, random_state=0)[0] for part in rows)
+    if strategy == "spike_slab":
+        assert_allclose(inside, beside, rtol=1e-12)
+    density = model.log_density(far, f)
+    assert np.all(density > -np.log(std) - 6.0)
+
+
 @pytest.mark.parametrize("transform", ["log", "yeo-johnson"])
 def test_far_intervals_of_a_transformed_target_contain_its_mean(transform):
     X, y = make_table(0.5, n=60)

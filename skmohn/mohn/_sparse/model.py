@@ -169,11 +169,15 @@ class SparseModel(Model):
         # So do lines, as in ridge regression: products of inputs grow faster.
         return self.factor is not None and self.polynomial.has_products
 
+    def unbounded_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
+        """Sum of the terms, also beyond its bounds."""
+        return self.polynomial.predict(rows.inputs)
+
     def latent_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Sum of the terms."""
         if self.is_bounded:
             return evaluate_within_cube(self.polynomial, rows)
-        return self.polynomial.predict(rows.inputs)
+        return self.unbounded_mean(rows)
 
     def sobol_variances(
         self, variables: list[Variable]

@@ -212,11 +212,15 @@ class SpikeSlabModel(Model):
         """Products are, and what grows exponentially with lines."""
         return self.is_transformed or self.polynomial.has_products
 
+    def unbounded_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
+        """Sum of the terms, also beyond its bounds."""
+        return self.polynomial.predict(rows.inputs)
+
     def latent_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Sum of all terms."""
         if self.is_bounded:
             return evaluate_within_cube(self.polynomial, rows)
-        return self.polynomial.predict(rows.inputs)
+        return self.unbounded_mean(rows)
 
     def latent_variance(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior variance of the function."""
