@@ -89,7 +89,15 @@ class BaseMOHN(HTMLRepr, Versioned, Nested):
         "random_state": ["random_state"],
         "n_jobs": [*N_JOBS],
     }
-    _when_long = 'use fewer rows or columns, or strategy="pursuit"'
+
+    @property
+    def _when_long(self) -> str:
+        """What takes less time."""
+        (strategies,) = self._parameter_constraints["strategy"]
+        is_slow = self.strategy in ("auto", "gp", "spike_slab")
+        if is_slow and "pursuit" in strategies.options:
+            return 'use fewer rows or columns, or strategy="pursuit"'
+        return "use fewer rows or columns, or a lower max_order"
 
     @property
     def categories_(self) -> dict[int, NDArray]:

@@ -15,6 +15,7 @@ from skmohn import (
     EnergyNetRegressor,
     EnergyNetTransformer,
     MOHNClassifier,
+    MOHNGLMRegressor,
     MOHNRegressor,
     MOHNTransformer,
 )
@@ -102,7 +103,9 @@ def test_where_there_are_no_threads(monkeypatch):
     "estimator",
     [
         MOHNRegressor(),
+        MOHNRegressor("pursuit"),
         MOHNClassifier(),
+        MOHNGLMRegressor(),
         MOHNTransformer(),
         BLMRegressor(),
         BLMController(),
@@ -110,17 +113,22 @@ def test_where_there_are_no_threads(monkeypatch):
         EnergyNetImputer(),
         EnergyNetRegressor(),
     ],
-    ids=lambda estimator: type(estimator).__name__,
+    ids=str,
 )
 def test_each_family_knows_what_takes_less(estimator):
     parameters = estimator.get_params()
     if hasattr(estimator, "transformer"):
         parameters |= EnergyNetTransformer().get_params()
     cure = estimator._when_long
-    named = {"strategy", "max_time", "max_flips", "n_components", "growth"}
+    named = {"strategy", "max_order", "max_time", "max_flips", "n_components", "growth"}
     named = {name for name in named if name in cure}
     assert named
     assert named <= parameters.keys()
+    if "strategy" in named:
+        # One that the estimator has, and not the one that is running.
+        estimator.set_params(strategy="pursuit")
+        estimator._validate_params()
+        assert "strategy" not in estimator._when_long
 
 
 def test_a_long_imputation_says_so(monkeypatch):
