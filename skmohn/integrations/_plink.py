@@ -135,6 +135,8 @@ def read_plink(
     """
     if control_code not in (0, 1):
         raise ValueError(f"control_code must be 0 or 1, got {control_code!r}")
+    if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+        raise TypeError(f"path must be that of a .bed file, got {path!r}")
     path = Path(path)
     if path.suffix in _PACKED and path.is_file():
         raise ValueError(

@@ -113,6 +113,9 @@ def test_planes_of_a_failed_call_are_removed(tmp_path, monkeypatch):
 def test_files_that_are_none(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"there is no file .*none\.bed"):
         read_plink(tmp_path / "none")
+    for odd in ("", 3, None):
+        with pytest.raises(TypeError, match=rf"path must be .*got {odd!r}"):
+            read_plink(odd)
     path, _ = written(tmp_path, 20)
     with pytest.raises(FileNotFoundError, match="planes_folder: there is no folder"):
         read_plink(path, planes_folder=tmp_path / "gone")
