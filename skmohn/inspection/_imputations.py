@@ -102,6 +102,8 @@ class CombinedEstimates:
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.abs(self.estimates - null) / self.standard_errors
+        # An estimate without an error that is the value itself is no farther off.
+        ratio = np.where(self.estimates == null, 0.0, ratio)
         return 2.0 * student_t.sf(ratio, self.degrees_of_freedom)
 
     def to_frame(self) -> Any:

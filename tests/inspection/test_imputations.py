@@ -46,6 +46,8 @@ def test_nothing_missing():
     assert_array_equal(found.degrees_of_freedom, np.inf)
     assert_array_equal(found.missing_information, 0.0)
     assert_allclose(found.p_values(), 2 * stats.norm.sf(2.0))
+    certain = combine_estimates(np.ones(4), np.zeros(4))
+    assert_array_equal([certain.p_values(0.0), certain.p_values(1.0)], [[0.0], [1.0]])
 
 
 def impute_normal(x, y, n_draws, rng):
