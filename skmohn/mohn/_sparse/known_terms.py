@@ -35,7 +35,7 @@ REASONS = {
     "exhausted": "all weights up to max_order were tried",
     "cv": "noise: k-fold validation chose which weights are significant",
     "validation": "noise: the validation samples chose which weights are significant",
-    "ebic": "noise: the extended BIC chose which weights are significant",
+    "ebic": "noise: the extended BIC chose the terms",
     "lasso": "noise: k-fold validation preferred shrunken weights (lasso)",
     "whole": "noise: the search of all samples has a shorter description than the "
     "model chosen by validation",
