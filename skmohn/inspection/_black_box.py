@@ -1,6 +1,7 @@
 """Displays of a search for the best point of a black box."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Final, Self
 
 import numpy as np
@@ -44,6 +45,7 @@ _MAX_SPREAD_FRACTION: Final = 0.3
 _PALER: Final = 0.4
 
 
+@dataclass(eq=False, repr=False)
 class OptimizationHistoryDisplay(Display):
     """Values of a black box by evaluation, and the sources that proposed them.
 
@@ -89,17 +91,13 @@ class OptimizationHistoryDisplay(Display):
     30
     """
 
-    line_: Any
-    dots_: dict
-    shares_ax_: Any
-    bars_: dict
-
-    def __init__(
-        self, value: ArrayLike, best: ArrayLike, source: Sequence[str]
-    ) -> None:
-        self.value = value
-        self.best = best
-        self.source = source
+    value: ArrayLike
+    best: ArrayLike
+    source: Sequence[str]
+    line_: Any = field(init=False)
+    dots_: dict = field(init=False)
+    shares_ax_: Any = field(init=False)
+    bars_: dict = field(init=False)
 
     @classmethod
     def from_result(cls, result: Any, *, ax: Any = None, **line_kw: Any) -> Self:
@@ -184,6 +182,7 @@ class OptimizationHistoryDisplay(Display):
         return self
 
 
+@dataclass(eq=False, repr=False)
 class ImportancesDisplay(Display):
     """Which variables matter, alone and in interactions.
 
@@ -205,10 +204,8 @@ class ImportancesDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes.
-    figure_ : matplotlib Figure
-        The figure of the axes.
+    ax_, figure_ : matplotlib Axes and Figure
+        The axes, and their figure.
     first_order_bars_, total_bars_ : matplotlib BarContainer
         The bars.
 
@@ -228,21 +225,13 @@ class ImportancesDisplay(Display):
     6
     """
 
-    first_order_bars_: Any
-    total_bars_: Any
-
-    def __init__(
-        self,
-        names: Sequence[str],
-        first_order: ArrayLike,
-        total: ArrayLike,
-        *,
-        n_variables: int = 15,
-    ) -> None:
-        self.names = names
-        self.first_order = first_order
-        self.total = total
-        self.n_variables = n_variables
+    names: Sequence[str]
+    first_order: ArrayLike
+    total: ArrayLike
+    _: KW_ONLY
+    n_variables: int = 15
+    first_order_bars_: Any = field(init=False)
+    total_bars_: Any = field(init=False)
 
     @classmethod
     def from_estimator(
@@ -344,6 +333,7 @@ class ImportancesDisplay(Display):
         return self
 
 
+@dataclass(eq=False, repr=False)
 class ParallelCoordinatesDisplay(Display):
     """What the best points of a black box have in common: parallel coordinates.
 
@@ -365,10 +355,8 @@ class ParallelCoordinatesDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes.
-    figure_ : matplotlib Figure
-        The figure of the axes.
+    ax_, figure_ : matplotlib Axes and Figure
+        The axes, and their figure.
     lines_ : list of matplotlib Line2D
         A line for each point.
     texts_ : list of matplotlib Text
@@ -391,19 +379,12 @@ class ParallelCoordinatesDisplay(Display):
     ['size', 'kind']
     """
 
-    lines_: list
-    texts_: list
-    colorbar_: Any
-
-    def __init__(
-        self,
-        points: Sequence[dict[str, Any]],
-        value: ArrayLike,
-        variables: Mapping[str, Sequence[Any]],
-    ) -> None:
-        self.points = points
-        self.value = value
-        self.variables = variables
+    points: Sequence[dict[str, Any]]
+    value: ArrayLike
+    variables: Mapping[str, Sequence[Any]]
+    lines_: list = field(init=False)
+    texts_: list = field(init=False)
+    colorbar_: Any = field(init=False)
 
     @classmethod
     def from_result(

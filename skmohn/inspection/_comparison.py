@@ -1,6 +1,7 @@
 """Displays of a comparison of estimators."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from skmohn.inspection._labels import shorten
 _MAX_NAME_LENGTH: Final = 28
 
 
+@dataclass(eq=False, repr=False)
 class DifferencesDisplay(Display):
     """Differences of estimators from the best one, with their intervals.
 
@@ -34,10 +36,8 @@ class DifferencesDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes.
-    figure_ : matplotlib Figure
-        The figure of the axes.
+    ax_, figure_ : matplotlib Axes and Figure
+        The axes, and their figure.
     line_ : matplotlib Line2D
         Differences.
     intervals_ : matplotlib LineCollection
@@ -60,23 +60,14 @@ class DifferencesDisplay(Display):
     ['A', 'B']
     """
 
-    line_: Any
-    intervals_: Any
-    rope_: Any
-
-    def __init__(
-        self,
-        names: Sequence[str],
-        difference: ArrayLike,
-        low: ArrayLike,
-        high: ArrayLike,
-        rope: float,
-    ) -> None:
-        self.names = names
-        self.difference = difference
-        self.low = low
-        self.high = high
-        self.rope = rope
+    names: Sequence[str]
+    difference: ArrayLike
+    low: ArrayLike
+    high: ArrayLike
+    rope: float
+    line_: Any = field(init=False)
+    intervals_: Any = field(init=False)
+    rope_: Any = field(init=False)
 
     @classmethod
     def from_comparison(
@@ -157,6 +148,7 @@ class DifferencesDisplay(Display):
         return self
 
 
+@dataclass(eq=False, repr=False)
 class CriticalDifferenceDisplay(Display):
     """Mean ranks of estimators over data sets, and their critical difference.
 
@@ -176,10 +168,8 @@ class CriticalDifferenceDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes.
-    figure_ : matplotlib Figure
-        The figure of the axes.
+    ax_, figure_ : matplotlib Axes and Figure
+        The axes, and their figure.
     line_ : matplotlib Line2D
         Mean ranks on the axis.
     bars_ : list of tuple (float, float)
@@ -206,15 +196,11 @@ class CriticalDifferenceDisplay(Display):
     [(1.0, 2.0), (2.0, 3.0)]
     """
 
-    line_: Any
-    bars_: list[tuple[float, float]]
-
-    def __init__(
-        self, names: Sequence[str], mean_rank: ArrayLike, critical_difference: float
-    ) -> None:
-        self.names = names
-        self.mean_rank = mean_rank
-        self.critical_difference = critical_difference
+    names: Sequence[str]
+    mean_rank: ArrayLike
+    critical_difference: float
+    line_: Any = field(init=False)
+    bars_: list[tuple[float, float]] = field(init=False)
 
     @classmethod
     def from_comparison(

@@ -1,6 +1,7 @@
 """Displays of structure discovery: errors and numbers of weights by round."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral
 from typing import Any, Self
 
@@ -18,6 +19,7 @@ from skmohn.mohn._engine import require_regressor
 _COLORS = ("#7a8450", BLUE, RED, "#8d6a9f", "#e0a458", "#5b5b5b")
 
 
+@dataclass(eq=False, repr=False)
 class DiscoveryErrorDisplay(Display):
     """Error by round of discovery.
 
@@ -42,10 +44,8 @@ class DiscoveryErrorDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes.
-    figure_ : matplotlib Figure
-        The figure of the axes.
+    ax_, figure_ : matplotlib Axes and Figure
+        The axes, and their figure.
     training_line_ : matplotlib Line2D
         Training error; with `learned`, two points per round.
     validation_line_ : matplotlib Line2D or None
@@ -73,21 +73,13 @@ class DiscoveryErrorDisplay(Display):
     True
     """
 
-    training_line_: Any
-    validation_line_: Any
-
-    def __init__(
-        self,
-        rounds: ArrayLike,
-        training: ArrayLike,
-        *,
-        validation: ArrayLike | None = None,
-        learned: ArrayLike | None = None,
-    ) -> None:
-        self.rounds = rounds
-        self.training = training
-        self.validation = validation
-        self.learned = learned
+    rounds: ArrayLike
+    training: ArrayLike
+    _: KW_ONLY
+    validation: ArrayLike | None = None
+    learned: ArrayLike | None = None
+    training_line_: Any = field(init=False)
+    validation_line_: Any = field(init=False)
 
     @classmethod
     def from_estimator(
@@ -193,6 +185,7 @@ class DiscoveryErrorDisplay(Display):
         return self
 
 
+@dataclass(eq=False, repr=False)
 class DiscoveryOrdersDisplay(Display):
     """Number of weights of each order by round of discovery.
 
@@ -214,10 +207,8 @@ class DiscoveryOrdersDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes.
-    figure_ : matplotlib Figure
-        The figure of the axes.
+    ax_, figure_ : matplotlib Axes and Figure
+        The axes, and their figure.
     total_line_ : matplotlib Line2D
         All weights.
     lines_ : list of matplotlib Line2D
@@ -244,19 +235,12 @@ class DiscoveryOrdersDisplay(Display):
     32
     """
 
-    total_line_: Any
-    lines_: list
-
-    def __init__(
-        self,
-        rounds: ArrayLike,
-        weights_per_order: Sequence[Sequence[int]],
-        *,
-        max_order: int = 5,
-    ) -> None:
-        self.rounds = rounds
-        self.weights_per_order = weights_per_order
-        self.max_order = max_order
+    rounds: ArrayLike
+    weights_per_order: Sequence[Sequence[int]]
+    _: KW_ONLY
+    max_order: int = 5
+    total_line_: Any = field(init=False)
+    lines_: list = field(init=False)
 
     @classmethod
     def from_estimator(

@@ -1,7 +1,7 @@
 """Weights of a model as a network."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
 import numpy as np
@@ -33,6 +33,7 @@ _PADDING: Final = 0.15
 _EDGE = "#55534d"
 
 
+@dataclass(eq=False, repr=False)
 class HypergraphDisplay(Display):
     """Network of the variables that the weights connect.
 
@@ -55,10 +56,8 @@ class HypergraphDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes.
-    figure_ : matplotlib Figure
-        The figure of the axes.
+    ax_, figure_ : matplotlib Axes and Figure
+        The axes, and their figure.
     variables_ : list of int
         Variables drawn.
     positions_ : ndarray of shape (n_drawn, 2)
@@ -86,19 +85,15 @@ class HypergraphDisplay(Display):
     5
     """
 
-    variables_: list[int]
-    positions_: np.ndarray
-    nodes_: Any
-    pairs_: Any
-    squares_: Any
-    texts_: list
-
-    def __init__(
-        self, terms: Sequence[Term], weights: ArrayLike, names: Sequence[str]
-    ) -> None:
-        self.terms = terms
-        self.weights = weights
-        self.names = names
+    terms: Sequence[Term]
+    weights: ArrayLike
+    names: Sequence[str]
+    variables_: list[int] = field(init=False)
+    positions_: np.ndarray = field(init=False)
+    nodes_: Any = field(init=False)
+    pairs_: Any = field(init=False)
+    squares_: Any = field(init=False)
+    texts_: list = field(init=False)
 
     @classmethod
     def from_estimator(

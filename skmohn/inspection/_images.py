@@ -51,10 +51,8 @@ class FiltersDisplay(ImageDisplay):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes.
-    figure_ : matplotlib Figure
-        The figure of the axes.
+    ax_, figure_ : matplotlib Axes and Figure
+        The axes, and their figure.
     image_ : matplotlib AxesImage
         All images in one, with NaN between them.
 
@@ -167,10 +165,8 @@ class SamplesDisplay(ImageDisplay):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes.
-    figure_ : matplotlib Figure
-        The figure of the axes.
+    ax_, figure_ : matplotlib Axes and Figure
+        The axes, and their figure.
     image_ : matplotlib AxesImage
         All images in one, with NaN between them.
 

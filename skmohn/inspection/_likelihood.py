@@ -1,5 +1,6 @@
 """Likelihoods by epoch: how a stack comes to describe samples."""
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from skmohn.inspection._fitted import (
 from skmohn.inspection._labels import add_legend, name_layers
 
 
+@dataclass(eq=False, repr=False)
 class LikelihoodDisplay(Display):
     """Log-likelihood by epoch, while a stack is trained.
 
@@ -39,10 +41,8 @@ class LikelihoodDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes.
-    figure_ : matplotlib Figure
-        The figure of the axes.
+    ax_, figure_ : matplotlib Axes and Figure
+        The axes, and their figure.
     line_ : matplotlib Line2D
         Log-likelihood of the training samples.
     validation_line_ : matplotlib Line2D or None
@@ -68,21 +68,13 @@ class LikelihoodDisplay(Display):
     [5, 10, 15, 20]
     """
 
-    line_: Any
-    validation_line_: Any
-
-    def __init__(
-        self,
-        epoch: ArrayLike,
-        log_likelihood: ArrayLike,
-        *,
-        validation: ArrayLike | None = None,
-        layer: ArrayLike | None = None,
-    ) -> None:
-        self.epoch = epoch
-        self.log_likelihood = log_likelihood
-        self.validation = validation
-        self.layer = layer
+    epoch: ArrayLike
+    log_likelihood: ArrayLike
+    _: KW_ONLY
+    validation: ArrayLike | None = None
+    layer: ArrayLike | None = None
+    line_: Any = field(init=False)
+    validation_line_: Any = field(init=False)
 
     @classmethod
     def from_estimator(

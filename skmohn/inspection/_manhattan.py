@@ -1,6 +1,7 @@
 """Significance of columns along a table, and pairs that are significant."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import groupby
 from numbers import Integral
 from typing import Any, Final, Self
@@ -39,6 +40,7 @@ _BESIDE = (
 )
 
 
+@dataclass(eq=False, repr=False)
 class ManhattanDisplay(Display):
     """Significance of single columns along the table, and pairs that are significant.
 
@@ -68,10 +70,8 @@ class ManhattanDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes.
-    figure_ : matplotlib Figure
-        The figure of the axes.
+    ax_, figure_ : matplotlib Axes and Figure
+        The axes, and their figure.
     dots_ : list of matplotlib Line2D
         Columns of each chromosome, or of all.
     pair_dots_ : matplotlib Line2D or None
@@ -102,30 +102,19 @@ class ManhattanDisplay(Display):
     1
     """
 
-    dots_: list
-    pair_dots_: Any
-    found_: Any
-    arcs_: list
-    texts_: list
-
-    def __init__(
-        self,
-        columns: ArrayLike,
-        *,
-        pairs: ArrayLike = (),
-        pair_p_values: ArrayLike = (),
-        n_tried: int = 0,
-        terms: Sequence[Term] = (),
-        names: Sequence[str] | None = None,
-        chromosomes: Sequence[str] | None = None,
-    ) -> None:
-        self.columns = columns
-        self.pairs = pairs
-        self.pair_p_values = pair_p_values
-        self.n_tried = n_tried
-        self.terms = terms
-        self.names = names
-        self.chromosomes = chromosomes
+    columns: ArrayLike
+    _: KW_ONLY
+    pairs: ArrayLike = ()
+    pair_p_values: ArrayLike = ()
+    n_tried: int = 0
+    terms: Sequence[Term] = ()
+    names: Sequence[str] | None = None
+    chromosomes: Sequence[str] | None = None
+    dots_: list = field(init=False)
+    pair_dots_: Any = field(init=False)
+    found_: Any = field(init=False)
+    arcs_: list = field(init=False)
+    texts_: list = field(init=False)
 
     @classmethod
     def from_estimator(

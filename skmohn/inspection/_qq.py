@@ -1,5 +1,6 @@
 """Quantiles of p-values beside those expected by chance."""
 
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral
 from typing import Any, Final, Self
 
@@ -24,6 +25,7 @@ _BAND: Final = 0.025, 0.975
 _COLORS = {"columns": (BLUE, PALE_BLUE), "pairs": (RED, PALE_RED)}
 
 
+@dataclass(eq=False, repr=False)
 class QQDisplay(Display):
     """Quantiles of p-values of columns and pairs against those expected by chance.
 
@@ -48,10 +50,8 @@ class QQDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes.
-    figure_ : matplotlib Figure
-        The figure of the axes.
+    ax_, figure_ : matplotlib Axes and Figure
+        The axes, and their figure.
     columns_line_, pairs_line_ : matplotlib Line2D or None
         Observed against expected; None without any.
     columns_left_line_, pairs_left_line_ : matplotlib Line2D or None
@@ -78,26 +78,17 @@ class QQDisplay(Display):
     200
     """
 
-    columns_line_: Any
-    pairs_line_: Any
-    columns_left_line_: Any
-    pairs_left_line_: Any
-    bands_: list
-
-    def __init__(
-        self,
-        columns: ArrayLike,
-        *,
-        pair_p_values: ArrayLike = (),
-        n_tried: int = 0,
-        columns_left: ArrayLike | None = None,
-        pairs_left: ArrayLike | None = None,
-    ) -> None:
-        self.columns = columns
-        self.pair_p_values = pair_p_values
-        self.n_tried = n_tried
-        self.columns_left = columns_left
-        self.pairs_left = pairs_left
+    columns: ArrayLike
+    _: KW_ONLY
+    pair_p_values: ArrayLike = ()
+    n_tried: int = 0
+    columns_left: ArrayLike | None = None
+    pairs_left: ArrayLike | None = None
+    columns_line_: Any = field(init=False)
+    pairs_line_: Any = field(init=False)
+    columns_left_line_: Any = field(init=False)
+    pairs_left_line_: Any = field(init=False)
+    bands_: list = field(init=False)
 
     @classmethod
     def from_estimator(

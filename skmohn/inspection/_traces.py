@@ -1,6 +1,7 @@
 """Displays of the growth of a stack of layers, and of their gains."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, Self, TypeAlias
 
@@ -29,6 +30,7 @@ _Series: TypeAlias = tuple[list[int], NDArray[np.float64]]
 _Layers: TypeAlias = list[tuple[NDArray[np.intp], list[Mapping[str, Any]]]]
 
 
+@dataclass(eq=False, repr=False)
 class GrowthDisplay(Display):
     """Width of the layers of a stack by training step.
 
@@ -87,18 +89,15 @@ class GrowthDisplay(Display):
     1
     """
 
-    lines_: list
-    worthwhile_: Any
-    held_out_ax_: Any
-    held_out_lines_: list
-    gamma_ax_: Any
-    gamma_lines_: list
-
-    def __init__(
-        self, records: Sequence[Mapping[str, Any]], *, threshold: float | None = None
-    ) -> None:
-        self.records = records
-        self.threshold = threshold
+    records: Sequence[Mapping[str, Any]]
+    _: KW_ONLY
+    threshold: float | None = None
+    lines_: list = field(init=False)
+    worthwhile_: Any = field(init=False)
+    held_out_ax_: Any = field(init=False)
+    held_out_lines_: list = field(init=False)
+    gamma_ax_: Any = field(init=False)
+    gamma_lines_: list = field(init=False)
 
     @classmethod
     def from_estimator(
@@ -203,6 +202,7 @@ class GrowthDisplay(Display):
             beside.axhline(self.threshold, **style)
 
 
+@dataclass(eq=False, repr=False)
 class DescriptionLengthDisplay(Display):
     """Description length by layer of a stack.
 
@@ -226,10 +226,8 @@ class DescriptionLengthDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes.
-    figure_ : matplotlib Figure
-        The figure of the axes.
+    ax_, figure_ : matplotlib Axes and Figure
+        The axes, and their figure.
     total_line_ : matplotlib Line2D
         Description length.
     data_line_ : matplotlib Line2D
@@ -257,23 +255,15 @@ class DescriptionLengthDisplay(Display):
     1
     """
 
-    total_line_: Any
-    data_line_: Any
-    gone_line_: Any
-    texts_: list
-
-    def __init__(
-        self,
-        description_length: ArrayLike,
-        complexity: ArrayLike,
-        log_likelihood: ArrayLike,
-        *,
-        n_layers: ArrayLike | None = None,
-    ) -> None:
-        self.description_length = description_length
-        self.complexity = complexity
-        self.log_likelihood = log_likelihood
-        self.n_layers = n_layers
+    description_length: ArrayLike
+    complexity: ArrayLike
+    log_likelihood: ArrayLike
+    _: KW_ONLY
+    n_layers: ArrayLike | None = None
+    total_line_: Any = field(init=False)
+    data_line_: Any = field(init=False)
+    gone_line_: Any = field(init=False)
+    texts_: list = field(init=False)
 
     @classmethod
     def from_estimator(

@@ -1,6 +1,7 @@
 """Weights of a model as a heat map of variables by weights."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
 import numpy as np
@@ -28,6 +29,7 @@ _MIN_NAME_LENGTH: Final = 5
 _MAX_COLUMNS: Final = 1000
 
 
+@dataclass(eq=False, repr=False)
 class WeightsDisplay(Display):
     """Heat map of variables (rows) by weights (columns).
 
@@ -49,10 +51,8 @@ class WeightsDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes.
-    figure_ : matplotlib Figure
-        The figure of the axes.
+    ax_, figure_ : matplotlib Axes and Figure
+        The axes, and their figure.
     image_ : matplotlib AxesImage
         The heat map, masked where a weight lacks a variable.
     rows_ : list of int
@@ -83,17 +83,13 @@ class WeightsDisplay(Display):
     (10, 62)
     """
 
-    image_: Any
-    rows_: list[int]
-    columns_: list[int]
-    colorbar_: Any
-
-    def __init__(
-        self, terms: Sequence[Term], weights: ArrayLike, names: Sequence[str]
-    ) -> None:
-        self.terms = terms
-        self.weights = weights
-        self.names = names
+    terms: Sequence[Term]
+    weights: ArrayLike
+    names: Sequence[str]
+    image_: Any = field(init=False)
+    rows_: list[int] = field(init=False)
+    columns_: list[int] = field(init=False)
+    colorbar_: Any = field(init=False)
 
     @classmethod
     def from_estimator(
