@@ -4,12 +4,11 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from sklearn.base import BaseEstimator
 
-from skmohn._core._html import HTMLRepr
+from skmohn._core._estimator import EstimatorMixin
 from skmohn._core._sklearn import check_parameters
-from skmohn._core._versions import Versioned
 
 
-class Control(HTMLRepr, Versioned, BaseEstimator):
+class Control(EstimatorMixin, BaseEstimator):
     """Parameters that belong together and that few users set."""
 
     # A control is a parameter of an estimator, as the kernel of a Gaussian process is.

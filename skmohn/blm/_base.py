@@ -18,8 +18,8 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._categories import Categories, column_names
+from skmohn._core._estimator import EstimatorMixin
 from skmohn._core._fitting import FitLoop, warn_caller
-from skmohn._core._html import HTMLRepr
 from skmohn._core._options import Nested, control_of
 from skmohn._core._rows import TILE, row_slices
 from skmohn._core._scaling import (
@@ -38,7 +38,6 @@ from skmohn._core._tables import ALL_NUMBERS
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
 from skmohn._core._validation import is_pair_given
-from skmohn._core._versions import Versioned
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._codec import auto_bound, auto_range, grid_step
 from skmohn.blm._conversion import network_attributes, restore_network, round_mlp
@@ -99,7 +98,7 @@ def _positive(kind: type) -> Interval:
 
 
 class BaseBLM(
-    DeviceMixin, Nested, HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, ABC
+    DeviceMixin, Nested, EstimatorMixin, CallbackSupportMixin, BaseEstimator, ABC
 ):
     """Network trained by local search on the bits of its weights."""
 

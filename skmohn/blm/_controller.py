@@ -15,8 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from skmohn._core._estimator import EstimatorMixin
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, warn_caller
-from skmohn._core._html import HTMLRepr
 from skmohn._core._options import Nested, control_of
 from skmohn._core._sklearn import (
     CallbackSupportMixin,
@@ -28,7 +28,6 @@ from skmohn._core._sklearn import (
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike, check_array
 from skmohn._core._validation import to_numpy
-from skmohn._core._versions import Versioned
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._codec import grid_step
 from skmohn.blm._conversion import controller_attributes, restore_controller
@@ -80,7 +79,7 @@ _COUNT = Interval(Integral, 1, None, closed="left")
 
 
 class BLMController(
-    DeviceMixin, Nested, HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator
+    DeviceMixin, Nested, EstimatorMixin, CallbackSupportMixin, BaseEstimator
 ):
     """Neural network with low-bit weights that learns to control a black box.
 

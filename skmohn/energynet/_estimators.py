@@ -23,8 +23,8 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skmohn._core._bad_values import LEFT_OUT, check_labels, warn_of_lone
 from skmohn._core._categories import Categories, as_table
+from skmohn._core._estimator import EstimatorMixin
 from skmohn._core._fitting import History, all_or_nothing, table_is_read
-from skmohn._core._html import HTMLRepr
 from skmohn._core._quantiles import mask_lone, pull_in, pull_in_fills
 from skmohn._core._rows import join_blocks
 from skmohn._core._scaling import (
@@ -45,7 +45,6 @@ from skmohn._core._tables import read_targets, warn_of_target_markers
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
 from skmohn._core._validation import to_numpy
-from skmohn._core._versions import Versioned
 from skmohn.energynet._coding import MINMAX
 from skmohn.energynet._conditional import expect_missing
 from skmohn.energynet._features import batches
@@ -75,7 +74,7 @@ _ARCHITECTURE_ONLY = {"n_final_epochs": 0, "n_temperatures": 1000}
 _MLP = {"solver": "lbfgs", "tol": 3e-3, "max_iter": 2000}
 
 
-class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, ABC):
+class _BaseEnergyNet(EstimatorMixin, CallbackSupportMixin, BaseEstimator, ABC):
     """Find the layers without targets; train a network of these layers with them."""
 
     _kind: Any

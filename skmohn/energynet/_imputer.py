@@ -10,14 +10,13 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._categories import Categories
+from skmohn._core._estimator import EstimatorMixin
 from skmohn._core._fitting import all_or_nothing, table_is_read
-from skmohn._core._html import HTMLRepr
 from skmohn._core._long import say_when_long
 from skmohn._core._names import input_names, name_columns, unique_names
 from skmohn._core._rows import order_of
 from skmohn._core._sklearn import StrOptions, fit_context
 from skmohn._core._types import TableLike
-from skmohn._core._versions import Versioned
 from skmohn.energynet._coding import MINMAX, THERMOMETER
 from skmohn.energynet._conditional import impute
 from skmohn.energynet._factors import FACTORS, FactorBlend
@@ -30,7 +29,7 @@ _MAX_COLUMNS: Final = 5
 _TO_FEWER = "pass fewer incomplete rows at a time, or fit on fewer columns"
 
 
-class EnergyNetImputer(HTMLRepr, Versioned, TransformerMixin, BaseEstimator):
+class EnergyNetImputer(EstimatorMixin, TransformerMixin, BaseEstimator):
     """Impute missing values in tables of numbers and categories with a learned density.
 
     An :class:`EnergyNetTransformer` learns the joint distribution of the columns, also

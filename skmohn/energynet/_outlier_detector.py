@@ -12,8 +12,8 @@ from sklearn.utils import Tags, check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._categories import Categories, as_table
+from skmohn._core._estimator import EstimatorMixin
 from skmohn._core._fitting import all_or_nothing, table_is_read
-from skmohn._core._html import HTMLRepr
 from skmohn._core._long import say_when_long
 from skmohn._core._names import name_columns
 from skmohn._core._optional import import_optional
@@ -21,7 +21,6 @@ from skmohn._core._sklearn import Interval, StrOptions, fit_context, safe_indexi
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
 from skmohn._core._validation import densify, to_numpy
-from skmohn._core._versions import Versioned
 from skmohn.energynet._anomaly_scores import (
     ANOMALY,
     NeighborDistances,
@@ -69,7 +68,7 @@ class AnomaliesOfFit:
     values: np.ndarray  # (n_shown,), of these columns, as users write them
 
 
-class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator):
+class EnergyNetOutlierDetector(EstimatorMixin, OutlierMixin, BaseEstimator):
     """Anomaly detection in rows of numbers and categories, including those of `fit`.
 
     An :class:`EnergyNetTransformer` of few units learns the joint density of the

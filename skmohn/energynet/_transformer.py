@@ -13,8 +13,8 @@ from sklearn.utils import Tags, assert_all_finite, check_random_state, check_sca
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._categories import Categories
+from skmohn._core._estimator import ComputedProperty, EstimatorMixin
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, one_blas_thread
-from skmohn._core._html import ComputedProperty, HTMLRepr
 from skmohn._core._names import input_names, unique_names
 from skmohn._core._options import Nested
 from skmohn._core._rows import join_blocks
@@ -29,7 +29,6 @@ from skmohn._core._sklearn import (
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike, check_array
 from skmohn._core._validation import require_fitted, to_numpy
-from skmohn._core._versions import Versioned
 from skmohn.energynet._coding import MINMAX, UnitCoding
 from skmohn.energynet._conditional import expect_missing, impute, sample_missing
 from skmohn.energynet._features import (
@@ -86,7 +85,7 @@ _PASS = PassConstants()
 
 
 class EnergyNetTransformer(
-    Nested, HTMLRepr, Versioned, TransformerMixin, CallbackSupportMixin, BaseEstimator
+    Nested, EstimatorMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator
 ):
     """Layers of hidden units whose number is learned from the data, without labels.
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from skmohn._core._estimator import format_summary
 from skmohn._core._fitting import History
-from skmohn._core._html import format_summary
 from skmohn._core._optional import import_optional
 from skmohn._core._sklearn import Interval, validate_parameter_constraints
 from skmohn._core._types import TableLike

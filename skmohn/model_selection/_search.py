@@ -16,6 +16,7 @@ from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from skmohn._core._estimator import ComputedProperty, EstimatorMixin
 from skmohn._core._fitting import (
     FitLoop,
     History,
@@ -23,7 +24,6 @@ from skmohn._core._fitting import (
     gather_warnings,
     warn_caller,
 )
-from skmohn._core._html import ComputedProperty, HTMLRepr
 from skmohn._core._sklearn import (
     N_JOBS,
     BaseSearchCV,
@@ -39,7 +39,6 @@ from skmohn._core._sklearn import (
 )
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
-from skmohn._core._versions import Versioned
 from skmohn.model_selection._param_space import ParamSpace, Setting
 from skmohn.model_selection._trials import (
     Outcomes,
@@ -56,7 +55,7 @@ _COUNT = Interval(Integral, 1, None, closed="left")
 _MAX_PARTS: Final = 3
 
 
-class BlackBoxSearchCV(HTMLRepr, Versioned, BaseSearchCV, CallbackSupportMixin):
+class BlackBoxSearchCV(EstimatorMixin, BaseSearchCV, CallbackSupportMixin):
     """Hyperparameter search that learns from the scores what to try next.
 
     It replaces :class:`~sklearn.model_selection.GridSearchCV`, with the same grids,

@@ -18,10 +18,9 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._categories import Categories
-from skmohn._core._html import HTMLRepr
+from skmohn._core._estimator import EstimatorMixin
 from skmohn._core._options import Nested
 from skmohn._core._sklearn import N_JOBS, Interval, StrOptions, raise_for_params
-from skmohn._core._versions import Versioned
 from skmohn.mohn._genotypes import GenotypeReader
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.term_names import TermNames
@@ -59,7 +58,7 @@ class FittedRegressor(FittedTerms, Protocol):
     def one_hot_groups_(self) -> list[tuple[int, ...]]: ...
 
 
-class BaseMOHN(HTMLRepr, Versioned, Nested):
+class BaseMOHN(EstimatorMixin, Nested):
     """Base of the MOHN estimators: named and categorical columns, metadata routing."""
 
     categorical_features: ArrayLike | None

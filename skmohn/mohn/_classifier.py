@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skmohn._core._categories import one_row, read_table
+from skmohn._core._estimator import ComputedProperty
 from skmohn._core._fitting import History, all_or_nothing, blas_threads_for
-from skmohn._core._html import ComputedProperty
 from skmohn._core._long import say_when_long
 from skmohn._core._options import control_of
 from skmohn._core._sklearn import (

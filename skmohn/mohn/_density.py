@@ -19,15 +19,14 @@ from skmohn._core._categories import (
     one_row,
     read_table,
 )
+from skmohn._core._estimator import EstimatorMixin
 from skmohn._core._fitting import all_or_nothing, one_blas_thread, warn_caller
-from skmohn._core._html import HTMLRepr
 from skmohn._core._rows import row_slices
 from skmohn._core._sklearn import Interval, check_sample_weight, fit_context
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike, Term
 from skmohn._core._units import power_of_two_scale
 from skmohn._core._validation import refuse_dominant_weight
-from skmohn._core._versions import Versioned
 from skmohn.mohn._base import Table
 from skmohn.mohn._effects import NORMAL_INTERVAL
 from skmohn.mohn._field.enumeration import EnumeratedField, States, fit_likelihood
@@ -59,7 +58,7 @@ class ValueConstants:
 _VALUES = ValueConstants()
 
 
-class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
+class MOHNDensity(EstimatorMixin, DensityMixin, BaseEstimator):
     """Joint probability of two-valued and categorical columns, with few terms.
 
     The log probability of a row is a sum of weighted products of its columns, coded as

@@ -13,8 +13,8 @@ from sklearn.utils import Tags, check_random_state, check_scalar
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skmohn._core._categories import one_row, read_table
+from skmohn._core._estimator import ComputedProperty
 from skmohn._core._fitting import History, all_or_nothing
-from skmohn._core._html import ComputedProperty
 from skmohn._core._quantiles import mask_lone_totals
 from skmohn._core._sklearn import (
     CallbackSupportMixin,

@@ -15,6 +15,7 @@ from sklearn.utils import Tags, check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._categories import Categories, one_row, read_table
+from skmohn._core._estimator import ComputedProperty
 from skmohn._core._fitting import (
     FitLoop,
     History,
@@ -22,7 +23,6 @@ from skmohn._core._fitting import (
     blas_threads_for,
     warn_caller,
 )
-from skmohn._core._html import ComputedProperty
 from skmohn._core._long import say_when_long
 from skmohn._core._options import control_of
 from skmohn._core._sklearn import (

@@ -27,8 +27,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._bad_values import name_bad_values, refuse_odd_tables
 from skmohn._core._categories import as_table
+from skmohn._core._estimator import EstimatorMixin
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, warn_caller
-from skmohn._core._html import HTMLRepr
 from skmohn._core._names import refuse_other_order, validate_data
 from skmohn._core._sklearn import (
     N_JOBS,
@@ -48,7 +48,6 @@ from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
 from skmohn._core._unreadable import refuse_unreadable
 from skmohn._core._validation import read_sets, to_numpy
-from skmohn._core._versions import Versioned
 from skmohn.mohn import MOHNRegressor
 from skmohn.optimize._black_box import BlackBoxOptimizer
 
@@ -66,8 +65,7 @@ _SELECTOR = SelectorConstants()
 
 
 class MOHNFeatureSelector(
-    HTMLRepr,
-    Versioned,
+    EstimatorMixin,
     CallbackSupportMixin,
     SelectorMixin,
     MetaEstimatorMixin,

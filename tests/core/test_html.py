@@ -79,7 +79,7 @@ def test_names_of_attributes_are_listed_without_computing_any(model, name, monke
     ("version", "folder"), [("0.2.0", "v0.2.0"), ("0.2.0.dev0", "latest")]
 )
 def test_html_links_to_the_page_of_the_class(name, version, folder, monkeypatch):
-    monkeypatch.setattr("skmohn._core._html.__version__", version)
+    monkeypatch.setattr("skmohn._core._estimator.__version__", version)
     page = f"https://skmohn.readthedocs.io/en/{folder}/generated/skmohn.{name}.html"
     kind = getattr(skmohn, name)
     parts = [DummyClassifier()] if issubclass(kind, MetaEstimatorMixin) else []

@@ -16,7 +16,7 @@ from skmohn import (
     MOHNDensity,
     MOHNRegressor,
 )
-from skmohn._core import _versions
+from skmohn._core import _estimator
 
 MODELS = [
     MOHNRegressor("full", max_order=1),
@@ -36,7 +36,7 @@ def test_another_version_is_warned_of(model, monkeypatch):
         warnings.simplefilter("error")
         for same in (pickle.loads(file), copy.deepcopy(model)):
             assert vars(same).keys() == vars(model).keys()
-    monkeypatch.setattr(_versions, "__version__", "99.0")
+    monkeypatch.setattr(_estimator, "__version__", "99.0")
     name = type(model).__name__
     words = f"{name} was saved by skmohn {skmohn.__version__} and is loaded by 99.0"
     with warnings.catch_warnings(record=True) as record:

@@ -1,4 +1,4 @@
-"""HTML of estimators: links to documentation, and attributes not to wait for."""
+"""What our estimators add to scikit-learn's base: HTML, and versions of their state."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn import __version__
+from skmohn._core._fitting import warn_caller
 from skmohn._core._sklearn import prepend_html
 
+_VERSION_KEY = "_skmohn_version"
 _PAGES = "https://skmohn.readthedocs.io/en/"
 # What of the attributes is looked through, if that is all that is done.
 _LISTED: ContextVar[Literal["names", "values"] | None] = ContextVar(
@@ -37,8 +39,8 @@ else:
             return check_is_fitted(instance)
 
 
-class HTMLRepr:
-    """HTML of an estimator: links to our pages, no attribute that takes time."""
+class EstimatorMixin:
+    """HTML without attributes that take time, and a state with its version."""
 
     _doc_link_module = "skmohn"
     _doc_link_template = _PAGES + "{version}/generated/skmohn.{name}.html"
@@ -61,6 +63,22 @@ class HTMLRepr:
             table = super()._get_fitted_attr_html(doc_link)  # pyright: ignore[reportAttributeAccessIssue]
         facts = self._list_facts() if table else []
         return prepend_html(table, lambda: format_summary(facts)) if facts else table
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state to be stored."""
+        return {**super().__getstate__(), _VERSION_KEY: __version__}  # pyright: ignore[reportGeneralTypeIssues]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a state; warn where another version has stored it."""
+        state = dict(state)
+        version = state.pop(_VERSION_KEY, __version__)
+        if version != __version__:
+            warn_caller(
+                f"{type(self).__name__} was saved by skmohn {version} and is loaded by "
+                f"{__version__}: it may fail or predict differently. Fit it again, or "
+                f"load it with skmohn {version}"
+            )
+        super().__setstate__(state)  # pyright: ignore[reportAttributeAccessIssue]
 
     def _list_facts(self) -> list[str]:
         """Sentences on a fitted model, to be shown above its attributes."""
