@@ -6,7 +6,7 @@
 # ones say: means and sums over all completions are those of this RBM. Numbers that are
 # whitened are drawn given one another instead, and the draws weighed by the RBM.
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -219,10 +219,10 @@ def _listed(
     return weights @ unit_probabilities(logits, groups), weights @ states
 
 
-def _in_parts(n_rows: int, width: int) -> Iterable[slice]:
+def _in_parts(n_rows: int, width: int) -> Iterator[slice]:
     """Rows that are worked on at once."""
     n_at_once = max(_CONDITIONAL.max_numbers // width, 1)
-    return equal_slices(n_rows, n_at_once) if n_rows else ()
+    return equal_slices(n_rows, n_at_once)
 
 
 def impute(

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr, logsumexp
 from sklearn.utils import check_scalar
 
+from skmohn._core._rows import equal_slices
 from skmohn._core._sklearn import Interval, StrOptions, validate_params
 from skmohn._core._tuned import tuned
 from skmohn.energynet import _kernels as kernels
@@ -135,8 +136,7 @@ def stack_log_likelihood(
         return _of_listed(layers, X, log_z, n_draws, stream, common_random_numbers)
     found = np.empty(len(X))
     n_rows = max(RBM_LIMITS.max_rows // n_draws, 1)
-    for start in range(0, len(X), n_rows):
-        rows = slice(start, start + n_rows)
+    for rows in equal_slices(len(X), n_rows):
         # A table for each sample: products of tables of one size are rounded alike.
         samples = X[rows, None]
         streams = stream.repeat(len(samples)) if common_random_numbers else stream
@@ -163,8 +163,7 @@ def _of_listed(
     known -= log_hidden_marginals(lower, states)
     found, n_rows = np.empty(len(X)), max(_LIKELIHOOD.max_terms // len(states), 1)
     weights = lower.weights.astype(np.float64)
-    for start in range(0, len(X), n_rows):
-        rows = slice(start, start + n_rows)
+    for rows in equal_slices(len(X), n_rows):
         bits = X[rows].astype(np.float64)
         found[rows] = logsumexp(bits @ weights.T @ states.T + known, axis=1)
         found[rows] += bits @ lower.visible_bias

@@ -234,8 +234,8 @@ def known_free_energies(
     streams = np.repeat(streams, len(rows) // n_streams, axis=0).astype(np.uint64)
     long = np.flatnonzero(~is_short)
     n_rows = max(MISSING.max_rows // n_chains, 1)
-    for first in range(0, len(long), n_rows):
-        part = long[first : first + n_rows]
+    for block in equal_slices(len(long), n_rows):
+        part = long[block]
         of_part = known[part], unknown[part], streams[part]
         found[rows[part]] = -_annealed(rbm, *of_part, n_temperatures)
     return found

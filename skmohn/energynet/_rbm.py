@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state, check_scalar
 
+from skmohn._core._rows import equal_slices
 from skmohn._core._tuned import tuned
 from skmohn._core._types import check_array
 from skmohn._core._validation import to_numpy
@@ -365,8 +366,7 @@ def log_hidden_marginals(rbm: RBM, H: NDArray) -> NDArray[np.float64]:
     if rbm.groups is None:
         return _log_marginal(H, rbm.weights, rbm.visible_bias, rbm.hidden_bias)
     total: np.ndarray = np.empty(H.shape[:-1])
-    for start in range(0, len(H), RBM_LIMITS.max_rows):
-        rows = slice(start, start + RBM_LIMITS.max_rows)
+    for rows in equal_slices(len(H), RBM_LIMITS.max_rows):
         active = H[rows] @ rbm.weights + rbm.visible_bias
         sums = log_state_sums(as_rows(active), rbm.groups)
         total[rows] = H[rows] @ rbm.hidden_bias.astype(np.float64)
@@ -380,8 +380,7 @@ def _log_marginal(
     """Sum one kind of units out, of rows of the other kind."""
     total: np.ndarray = np.empty(states.shape[:-1])
     sums: np.ndarray = np.empty_like(total)
-    for start in range(0, len(states), RBM_LIMITS.max_rows):
-        rows = slice(start, start + RBM_LIMITS.max_rows)
+    for rows in equal_slices(len(states), RBM_LIMITS.max_rows):
         total[rows] = states[rows] @ bias.astype(np.float64)
         active = as_rows(states[rows] @ weights)
         kernels.softplus_sums(active, other_bias, sums[rows].reshape(-1))

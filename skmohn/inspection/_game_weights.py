@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from scipy.special import bernoulli
 
 from skmohn._core._fitting import gather_warnings
+from skmohn._core._rows import equal_slices
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn._core._units import refuse_huge
@@ -160,8 +161,8 @@ def _blocks(n_players: int) -> Iterator[list[Term]]:
         if order > 1 and n_candidates > _WEIGHTS.max_candidates:
             return
         terms = list(combinations(range(n_players), order))
-        for start in range(0, len(terms), _WEIGHTS.max_block):
-            yield terms[start : start + _WEIGHTS.max_block]
+        for part in equal_slices(len(terms), _WEIGHTS.max_block):
+            yield terms[part]
 
 
 def _multiply(signs: NDArray[np.float64], terms: list[Term]) -> NDArray[np.float64]:

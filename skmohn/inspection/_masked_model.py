@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 
 from skmohn._core._categories import as_table
 from skmohn._core._optional import import_optional
+from skmohn._core._rows import equal_slices
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
 from skmohn._core._validation import to_numpy
@@ -147,10 +148,10 @@ class MaskedModel:
         n_background = self._masked.n_background
         size = max(_CONSTANTS.max_rows // n_background, 1)
         values = [
-            self._predict(self._masked.rows(coalitions[start : start + size]))
+            self._predict(self._masked.rows(coalitions[part]))
             .reshape(-1, n_background)
             .mean(axis=1)
-            for start in range(0, len(coalitions), size)
+            for part in equal_slices(len(coalitions), size)
         ]
         return np.concatenate(values)
 

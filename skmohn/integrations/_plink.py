@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from skmohn._core._bits import row_bits, words_of
 from skmohn._core._fitting import warn_caller
+from skmohn._core._rows import equal_slices
 from skmohn._core._tuned import tuned
 from skmohn.mohn import Genotypes
 from skmohn.mohn._engine import is_same_allele
@@ -160,8 +161,7 @@ def read_plink(
     with _planes(n_variants, n_samples, planes_folder, path.stem) as planes:
         sign, nonzero, known = planes
         is_full, whole = True, row_bits(n_samples)
-        for start in range(0, n_variants, _READER.n_variants_per_block):
-            part = slice(start, start + _READER.n_variants_per_block)
+        for part in equal_slices(n_variants, _READER.n_variants_per_block):
             low, high = (_bits(rows[part], half, n_samples) for half in (_LOW, _HIGH))
             # 0 is count 2, 1 unknown, 2 count 1, and 3 count 0.
             sign[part], nonzero[part] = low & high, ~(low ^ high) & whole

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from skmohn._core._rows import equal_slices
 from skmohn._core._tuned import tuned
 
 
@@ -154,9 +155,8 @@ def _bayesian_signed_rank(
     rng = np.random.default_rng(seed)
     counts = np.zeros(3)
     chunk = max(_SIGNED_RANK.chunk_size // len(values), 1)
-    for start in range(0, _SIGNED_RANK.n_draws, chunk):
-        size = min(chunk, _SIGNED_RANK.n_draws - start)
-        weights = rng.dirichlet(concentration, size)
+    for part in equal_slices(_SIGNED_RANK.n_draws, chunk):
+        weights = rng.dirichlet(concentration, part.stop - part.start)
         worse = np.sum((weights @ is_worse) * weights, axis=1)
         better = np.sum((weights @ is_better) * weights, axis=1)
         # Those that are equally likely count in parts: cases without any pair are none.

@@ -9,6 +9,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from skmohn._core._rows import equal_slices
 from skmohn._core._tuned import tuned
 from skmohn.mohn._table.coding import NUMERIC, InputCoding
 from skmohn.mohn._table.rows import Categorical, EncodedRows, sizes_of
@@ -121,8 +122,8 @@ class MissingInputs:
         ]
         unknown[:, levels] = False
         incomplete = np.flatnonzero(unknown.any(axis=1))
-        for start in range(0, len(incomplete), _COMPLETIONS.n_rows_per_block):
-            index = incomplete[start : start + _COMPLETIONS.n_rows_per_block]
+        for part in equal_slices(len(incomplete), _COMPLETIONS.n_rows_per_block):
+            index = incomplete[part]
             parts, chances = zip(
                 *(self._complete(rows, i, unknown[i], limit) for i in index),
                 strict=True,

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._powers import YeoJohnson
+from skmohn._core._rows import equal_slices
 from skmohn._core._tuned import tuned
 from skmohn._core._validation import require_memory
 from skmohn.mohn._engine import InputCoding, Logarithm, ProductSum, Unchanged
@@ -357,15 +358,14 @@ def _try_all(problem: SearchProblem) -> SearchResult:
     left *= function.weights
     best, index, n_evaluations, status = -np.inf, 0, 0, DONE
     n_at_once = max(1, _PRODUCT_SUMS.n_points_per_block // n_right)
-    for first in range(0, len(left), n_at_once):
-        some = slice(first, first + n_at_once)
+    for some in equal_slices(len(left), n_at_once):
         values = left[some] @ right.T
         values += left_steps[some, None]
         values += right_steps
         n_evaluations += values.size
         i = int(values.argmax())
         if values.flat[i] > best:
-            best, index = values.flat[i], first * n_right + i
+            best, index = values.flat[i], some.start * n_right + i
         status = problem.budget.status(0)  # only the clock can have changed
         if status != DONE:
             break

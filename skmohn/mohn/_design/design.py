@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._numba import can_look_up
-from skmohn._core._rows import are_signs, distinct_rows
+from skmohn._core._rows import are_signs, distinct_rows, equal_slices
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn._core._walsh import flatten_sets
@@ -93,10 +93,9 @@ def pack_signs(rows: NDArray) -> NDArray[np.uint64]:
     n_rows, n_samples = rows.shape
     n_blocks = -(-n_samples // _BLOCK)
     packed = np.zeros((n_rows, n_blocks * _BLOCK // 8), dtype=np.uint8)
-    for start in range(0, n_rows, _DESIGN.n_inputs_unpacked):
-        block = rows[start : start + _DESIGN.n_inputs_unpacked] < 0
-        bits = np.packbits(block, axis=1, bitorder="little")
-        packed[start : start + len(block), : bits.shape[1]] = bits
+    for block in equal_slices(n_rows, _DESIGN.n_inputs_unpacked):
+        bits = np.packbits(rows[block] < 0, axis=1, bitorder="little")
+        packed[block, : bits.shape[1]] = bits
     return packed.view(np.uint64)
 
 
@@ -278,10 +277,10 @@ class PackedDesign(_Design):
             return False
         constant = np.zeros_like(self.bits[:1])
         inputs = np.vstack([constant, self.bits])
-        for start in range(0, len(inputs), _DESIGN.n_inputs_per_product):
-            block = inputs[start : start + _DESIGN.n_inputs_per_product]
+        for block in equal_slices(len(inputs), _DESIGN.n_inputs_per_product):
             # Each pair once, and none of an input with itself.
-            means = np.tril(self.gram(block, inputs[: start + len(block)]), start - 1)
+            means = self.gram(inputs[block], inputs[: block.stop])
+            means = np.tril(means, block.start - 1)
             if np.abs(means).max() >= _DESIGN.max_mean * self.n_samples:
                 return False
         return True

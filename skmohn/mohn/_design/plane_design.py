@@ -18,6 +18,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from skmohn._core._bits import pack_bits, row_bits, unpack_bits
 from skmohn._core._numba import can_look_up
+from skmohn._core._rows import equal_slices
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn._core._walsh import flatten_sets
@@ -134,10 +135,8 @@ class Planes:
         total = np.zeros(self.n_samples, dtype=np.uint64)
         planes = [self.sign, self.nonzero, self.known]
         for plane in planes[: 2 if self.known is None else 3]:
-            for start in range(0, len(plane), _PLANES.n_columns_per_block):
-                bits = unpack_bits(
-                    plane[start : start + _PLANES.n_columns_per_block], len(self)
-                )
+            for part in equal_slices(len(plane), _PLANES.n_columns_per_block):
+                bits = unpack_bits(plane[part], len(self))
                 factors = rng.integers(2**64, size=len(bits), dtype=np.uint64)
                 for row, factor in zip(bits, factors, strict=True):
                     total += row * factor
@@ -374,8 +373,7 @@ class PlaneDesign(DenseDesign):
     ) -> list[Term]:
         """Find the sets ``parent + {i}`` that go best with a residual."""
         best = _Best(size)
-        for start in range(0, len(parents), _PLANES.n_parents_per_block):
-            part = slice(start, start + _PLANES.n_parents_per_block)
+        for part in equal_slices(len(parents), _PLANES.n_parents_per_block):
             firsts = np.zeros(len(parents[part]), dtype=int)
             self._extend(parents[part], columns[part], firsts, residual, best)
         return best.sets()

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, eigh_tridiagonal
 
+from skmohn._core._rows import equal_slices
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term, lapack
 from skmohn._core._walsh import walsh_transform
@@ -303,7 +304,6 @@ class _System:
         return total
 
     def batches(self, n_sides: int) -> Iterator[slice]:
-        """Yield slices of right sides that are solved for together."""
+        """Slices of right sides that are solved for together."""
         size = max(_HYPERCUBE.n_numbers_per_batch // len(self.variances), 1)
-        for start in range(0, n_sides, size):
-            yield slice(start, min(start + size, n_sides))
+        return equal_slices(n_sides, size)

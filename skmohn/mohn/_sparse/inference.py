@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from skmohn._core._rows import equal_slices
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import Design, make_design
@@ -161,5 +162,4 @@ def _correlations(
 
 def _blocks(design: Design, n: int) -> Iterator[slice]:
     size = max(_COLLINEAR.n_bytes // (8 * design.n_samples), 1)
-    for start in range(0, n, size):
-        yield slice(start, min(start + size, n))
+    return equal_slices(n, size)

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from skmohn._core._rows import equal_slices
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import Design, PackedDesign, as_tuples
@@ -384,8 +385,8 @@ def _split_sets(
     # Intermediate arrays of their columns are several times as large as these.
     size, filled = 1 + _MESSAGES.n_entries_per_block // n_samples, 0
     for sets in blocks:
-        for start in range(0, len(sets), size):
-            some = sets[start : start + size]
+        for part in equal_slices(len(sets), size):
+            some = sets[part]
             yield slice(filled, filled + len(some)), some
             filled += len(some)
 

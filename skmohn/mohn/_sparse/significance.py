@@ -21,6 +21,7 @@ from scipy.linalg import solve_triangular
 from scipy.special import betaln
 from scipy.stats import t as student
 
+from skmohn._core._rows import equal_slices
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term, lapack
 from skmohn._core._units import power_of_two_scale
@@ -215,8 +216,8 @@ def p_values_of_further(
     n_spare = design.weight_sum - len(model) - 1
     square = model.rms**2 * design.weight_sum
     size, parts = max(_SCAN.n_entries // design.n_samples, 1), [np.empty((2, 0))]
-    for start in range(0, len(sets), size):
-        columns: Any = design.columns(sets[start : start + size])
+    for part in equal_slices(len(sets), size):
+        columns: Any = design.columns(sets[part])
         # Residuals of the columns, whose means the first weight explains.
         cross = design.gram(model.columns, columns)
         link = solve_triangular(model.factor, cross, lower=True, check_finite=False)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2, norm
 
+from skmohn._core._rows import equal_slices
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term, lapack
 from skmohn.mohn._design.design import Design
@@ -122,11 +123,8 @@ class VariantPairs:
             may_enter = bool
         known = {} if known is None else known
         new = [key for key in joined if key not in known]
-        for start in range(0, len(new), VARIANTS.n_pairs_per_block):
-            part = {
-                key: self._products(key)
-                for key in new[start : start + VARIANTS.n_pairs_per_block]
-            }
+        for block in equal_slices(len(new), VARIANTS.n_pairs_per_block):
+            part = {key: self._products(key) for key in new[block]}
             known |= dict.fromkeys(part)
             known |= self._best_of(
                 {
