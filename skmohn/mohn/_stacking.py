@@ -16,7 +16,7 @@ from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import product_columns
 from skmohn.mohn._design.plane_design import Planes
-from skmohn.mohn._design.terms import with_kept
+from skmohn.mohn._design.terms import count_sets, with_kept
 from skmohn.mohn._gp.classification import (
     LEAST_SQUARES,
     LEVELS,
@@ -43,7 +43,7 @@ from skmohn.mohn._sparse.ridge_logistic import fit_ridge_logistic
 from skmohn.mohn._sparse.ridge_logistic import work_of as ridge_work
 from skmohn.mohn._sparse.sobol import sobol_variances_of_products
 from skmohn.mohn._spike_slab.probit import ProbitSample
-from skmohn.mohn._spike_slab.solve import SPIKE_SLAB_WORK, count_sets, is_affordable
+from skmohn.mohn._spike_slab.solve import SPIKE_SLAB_WORK, is_affordable
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.rows import EncodedRows, member_values
 from skmohn.mohn._table.term_names import TermNames

@@ -17,7 +17,7 @@ from skmohn._core._rows import equal_slices
 from skmohn._core._tuned import tuned
 from skmohn._core._validation import require_memory
 from skmohn.mohn._engine import InputCoding, Logarithm, ProductSum, Unchanged
-from skmohn.optimize._methods import CALLBACK, DONE, Budget, RunResult, tenures
+from skmohn.optimize._methods import DONE, Budget, RunResult, tenures
 from skmohn.optimize._solve import SOLVE, SearchProblem, SearchResult, better, restart
 
 
@@ -370,11 +370,7 @@ def _try_all(problem: SearchProblem) -> SearchResult:
         if status != DONE:
             break
     point = np.array(np.unravel_index(index, function.sizes))
-    if status == DONE and problem.report(
-        SearchResult(point, n_evaluations, 1, DONE, True, [])
-    ):
-        status = CALLBACK
-    return SearchResult(point, n_evaluations, 1, status, status in (DONE, CALLBACK), [])
+    return problem.conclude(point, n_evaluations, status)
 
 
 def _tabulate(

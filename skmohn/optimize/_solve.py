@@ -82,6 +82,14 @@ class SearchProblem(NamedTuple):
             return rng.choice(np.array([-1, 1], dtype=np.int8), self.n_variables)
         return self.graph.draw(rng)
 
+    def conclude(
+        self, point: NDArray, n_evaluations: int, status: int
+    ) -> "SearchResult":
+        """Report the best of all points, unless time was up before the last one."""
+        found = SearchResult(point, n_evaluations, 1, status, status == DONE, [])
+        is_stopped = status == DONE and self.report(found)
+        return found._replace(status=CALLBACK) if is_stopped else found
+
 
 class SearchResult(NamedTuple):
     """Result of a search."""
@@ -218,11 +226,7 @@ def _eliminate(
             spins[variables] = _maximize(graph, plan)
             n_evaluations += plan.cost
             status = problem.budget.status(0)  # only the clock can have changed
-    if status == DONE and problem.report(
-        SearchResult(spins, n_evaluations, 1, DONE, True, [])
-    ):
-        status = CALLBACK
-    return SearchResult(spins, n_evaluations, 1, status, status in (DONE, CALLBACK), [])
+    return problem.conclude(spins, n_evaluations, status)
 
 
 def _exact_plan(

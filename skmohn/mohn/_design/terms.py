@@ -123,3 +123,8 @@ def _find_children(
         children[is_new], return_index=True, return_counts=True
     )
     return np.flatnonzero(is_new)[first], counts
+
+
+def count_sets(n_inputs: int, max_order: int) -> int:
+    """Number of nonempty sets of inputs up to an order."""
+    return sum(math.comb(n_inputs, k) for k in range(1, max_order + 1))

@@ -233,7 +233,17 @@ def expand_polynomial(polynomial: WalshPolynomial) -> Expression:
     weights = polynomial.weights.tolist()
     for term, weight in zip(polynomial.terms, weights, strict=True):
         parts.append(Product((Number(weight), *map(Code, term))))
+    return add(parts)
+
+
+def add(parts: Sequence[Expression]) -> Expression:
+    """Sum of parts, a lone one as it is."""
     return Sum(tuple(parts)) if len(parts) > 1 else parts[0]
+
+
+def subtract(left: Expression, right: Expression) -> Expression:
+    """Difference of two expressions."""
+    return Sum((left, Product((Number(-1.0), right))))
 
 
 class Evaluator:

@@ -37,8 +37,10 @@ from skmohn.mohn._export.expressions import (
     Score,
     Sum,
     Writer,
+    add,
     columns_of,
     expand_polynomial,
+    subtract,
     write,
 )
 from skmohn.mohn._genotypes import read_inputs
@@ -306,8 +308,7 @@ def _softmax(k: int, log_odds: list[Expression]) -> Expression:
         pair = [part for part in (other, minus) if part != Number(0.0)]
         if log_odds[k] == Number(0.0):
             pair = [other]
-        apart = Sum(tuple(pair)) if len(pair) > 1 else pair[0]
-        parts.append(Exponential(apart))
+        parts.append(Exponential(add(pair)))
     return Quotient(Number(1.0), Sum(tuple(parts)))
 
 
@@ -475,8 +476,8 @@ class _Line:
             top: Expression = Sum((value, Number(-middle))) if middle else value
             return top if half == 1.0 else Quotient(top, Number(half))
         up = Sum((value, Number(-low)))
-        down = Sum((Number(high), Product((Number(-1.0), value))))
-        return Quotient(Sum((up, Product((Number(-1.0), down)))), Number(high - low))
+        down = subtract(Number(high), value)
+        return Quotient(subtract(up, down), Number(high - low))
 
     @property
     def _unit(self) -> float:
@@ -494,14 +495,13 @@ def _find_near(settings: Settings, value: Column) -> Iterator[tuple[float, Condi
     values, tolerance = settings.values.tolist(), Number(float(settings.tolerance))
     for setting, following in zip(values, [*values[1:], math.inf], strict=True):
         above = Sum((value, Number(-setting)))
-        below = Sum((Number(setting), Product((Number(-1.0), value))))
+        below = subtract(Number(setting), value)
         parts: list[Condition] = [
             LessEqual(above, tolerance),
             LessEqual(below, tolerance),
         ]
         if following - setting <= 2.0 * settings.tolerance:
-            until = Sum((Number(following), Product((Number(-1.0), value))))
-            parts.append(Less(above, until))
+            parts.append(Less(above, subtract(Number(following), value)))
         yield setting, All(tuple(parts))
 
 

@@ -134,10 +134,7 @@ class WalshPosterior:
         system = _System(self.covariance, self.sample)
         for part in system.batches(len(distinct)):
             cross = self.covariance.between(distinct.take(part), self.sample.rows)
-            solution, _ = system.solve(cross, tol=_HYPERCUBE.variance_tolerance)
-            # Twice the linear term less the quadratic one: an error of the solution
-            # enters squared.
-            twice = 2.0 * cross - system.multiply(solution)
+            solution, twice = system.explain(cross)
             variance[part] -= np.einsum("td,td->t", solution, twice)
         return np.maximum(variance, 0.0)[index.ravel()]
 
@@ -145,9 +142,8 @@ class WalshPosterior:
         """Posterior covariance of the function at rows, (n_rows, n_rows)."""
         system = _System(self.covariance, self.sample)
         cross = self.covariance.between(rows, self.sample.rows)
-        solution, _ = system.solve(cross, tol=_HYPERCUBE.variance_tolerance)
-        # An error of the solution enters squared, as in `variance`.
-        known = solution @ (2.0 * cross - system.multiply(solution)).T
+        solution, twice = system.explain(cross)
+        known = solution @ twice.T
         return self.covariance.between(rows, rows) - (known + known.T) / 2.0
 
     def sample_latent(
@@ -190,9 +186,7 @@ class WalshPosterior:
         """Posterior variances of sums of values, see `ExactPosterior.spread`."""
         system, found = _System(self.covariance, self.sample), prior.copy()
         for part in system.batches(len(prior)):
-            own = cross[:, part].T
-            solution, _ = system.solve(own, tol=_HYPERCUBE.variance_tolerance)
-            twice = 2.0 * own - system.multiply(solution)
+            solution, twice = system.explain(cross[:, part].T)
             found[part] -= np.einsum("td,td->t", solution, twice)
         return np.maximum(found, 0.0)
 
@@ -271,6 +265,15 @@ class _System:
             if trace is not None:
                 trace.append((step, ratio))
         return solution, _HYPERCUBE.max_iter
+
+    def explain(
+        self, cross: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Two factors of what the sample explains of covariances with its rows."""
+        # The second is twice the linear term less the quadratic one: an error of the
+        # solution enters squared.
+        solution, _ = self.solve(cross, tol=_HYPERCUBE.variance_tolerance)
+        return solution, 2.0 * cross - self.multiply(solution)
 
     def log_determinant(self, rng: np.random.Generator) -> float:
         """Log determinant of the covariance of the targets, with random probes."""

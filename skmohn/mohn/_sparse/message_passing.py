@@ -11,7 +11,6 @@
 # Onsager term; Koenker and Mizera, JASA 109 (2014), for the prior as a free mixture on
 # a grid.
 
-import math
 from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
@@ -24,7 +23,7 @@ from skmohn._core._rows import equal_slices
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import Design, PackedDesign, as_tuples
-from skmohn.mohn._design.terms import count_parents, shared_children
+from skmohn.mohn._design.terms import count_parents, count_sets, shared_children
 
 
 @dataclass(frozen=True)
@@ -306,7 +305,7 @@ def infer_structure(
     # as samples; None when the candidates do not fit in memory.
     n = design.n_features
     room = memory_budget / bytes_of_candidate(design.n_samples)
-    n_lowest = sum(math.comb(n, order) for order in range(1, base + 1))
+    n_lowest = count_sets(n, base)
     if n_lowest > room:
         return None
     lowest = _first_sets(n, base)

@@ -14,7 +14,7 @@ from skmohn._core._units import power_of_two_scale
 from skmohn._core._validation import read_sets, require_memory
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.design import make_design
-from skmohn.mohn._design.terms import count_orders, with_kept
+from skmohn.mohn._design.terms import count_orders, count_sets, with_kept
 from skmohn.mohn._models import FitResult
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._sparse import msda as _msda
@@ -53,7 +53,7 @@ def solve_full(
     """Learn the weights of all terms up to `max_order`."""
     n_inputs = samples.inputs.shape[1]
     order = min(settings.max_order or n_inputs, n_inputs)
-    n_terms = sum(math.comb(n_inputs, k) for k in range(1, order + 1))
+    n_terms = count_sets(n_inputs, order)
     require_memory(
         8.0 * n_terms * (n_terms + 1),
         f'strategy="full" with {n_terms:,} weights up to order {order}',

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from skmohn._core._memory import format_bytes
 from skmohn._core._tuned import tuned
+from skmohn.mohn._design.terms import count_sets
 from skmohn.mohn._models import LISTING, FitResult
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._spike_slab.fit import STARTS, fit_additive, fit_spike_slab, memory_of
@@ -43,11 +44,6 @@ class SpikeSlabWorkConstants:
 
 SPIKE_SLAB_WORK = SpikeSlabWorkConstants()
 _BRIEF = (Start(0.02, 0.35, True),)
-
-
-def count_sets(n_inputs: int, max_order: int) -> int:
-    """Number of nonempty sets of inputs up to an order."""
-    return sum(math.comb(n_inputs, k) for k in range(1, max_order + 1))
 
 
 def solve_spike_slab(
