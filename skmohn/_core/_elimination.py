@@ -28,6 +28,7 @@ class OrderConstants:
     max_cheap_cost: int = tuned(2**14, "cost")
     # Orders that differ by chance have widths that differ by less than this.
     max_width_difference: int = tuned(8, "cost")
+    n_orders: int = tuned(16, "cost")
 
 
 _ORDER = OrderConstants()
@@ -71,9 +72,8 @@ def cheapest_order(
     neighbors: Sequence[AbstractSet[int]],
     rng: np.random.Generator,
     *,
-    held: Collection[int] = (),
-    n_orders: int = 16,
-    max_width: int = 25,
+    held: Collection[int],
+    max_width: int,
 ) -> EliminationOrder:
     """Find the cheapest of some orders of all variables but those held."""
     # There is only one of them where one will do, or where `max_width` is out of reach.
@@ -83,7 +83,8 @@ def cheapest_order(
         and order.width <= max_width + _ORDER.max_width_difference
     ):
         others = (
-            order_by_degree(neighbors, rng, held=held) for _ in range(n_orders - 1)
+            order_by_degree(neighbors, rng, held=held)
+            for _ in range(_ORDER.n_orders - 1)
         )
         order = min(order, *others, key=lambda order: order.cost)
     return order

@@ -39,7 +39,6 @@ def fitted_scaler(
 
 def fitted_input_scaler(
     values: NDArray[np.float64],
-    name: str,
     weights: NDArray[np.float64] | None = None,
     flags: Sequence[slice] | None = None,
 ) -> StandardScaler:
@@ -47,7 +46,7 @@ def fitted_input_scaler(
     # Divided by their standard deviations, flags that are seldom on would be far out
     # where they are. The parameters are those of :func:`fitted_scaler`; `flags` are
     # blocks of columns, which may be probabilities; None finds those of two values.
-    scaler: Any = fitted_scaler(values, name, weights)
+    scaler: Any = fitted_scaler(values, "X", weights)
     low, high = np.fmin.reduce(values), np.fmax.reduce(values)
     is_flag = np.zeros(len(low), bool) if flags is not None else find_flags(values)
     for block in flags or ():

@@ -304,14 +304,11 @@ def check_sample_weight(
 
 
 def raise_for_params(
-    params: Mapping[str, object],
-    owner: BaseEstimator,
-    method: str,
-    allow: Sequence[str] = (),
+    params: Mapping[str, object], owner: BaseEstimator, allow: Sequence[str] = ()
 ) -> None:
-    """Refuse arguments of a method that only metadata routing would pass on."""
+    """Refuse arguments of `fit` that only metadata routing would pass on."""
     refused = {name: params[name] for name in params if name not in allow}
-    _raise_for_params(refused, owner, method)
+    _raise_for_params(refused, owner, "fit")
 
 
 def container_adapter(estimator: BaseEstimator) -> Any:

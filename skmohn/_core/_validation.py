@@ -295,13 +295,13 @@ def require_memory(n_bytes: float, what: str, advice: str) -> None:
         )
 
 
-def read_probabilities(probabilities: ArrayLike, name: str) -> NDArray[np.float64]:
+def read_quantiles(quantiles: ArrayLike) -> NDArray[np.float64]:
     """Check numbers between 0 and 1, both excluded."""
-    refuse_set(probabilities, name)
-    given = np.atleast_1d(to_numpy(probabilities))
-    read = check_array(given, dtype=np.float64, ensure_2d=False, input_name=name)
+    refuse_set(quantiles, "quantiles")
+    given = np.atleast_1d(to_numpy(quantiles))
+    read = check_array(given, dtype=np.float64, ensure_2d=False, input_name="quantiles")
     if read.ndim != 1 or not np.all((read > 0.0) & (read < 1.0)):
         raise ValueError(
-            f"{name} must be numbers between 0 and 1, got {probabilities!r}"
+            f"quantiles must be numbers between 0 and 1, got {quantiles!r}"
         )
     return read

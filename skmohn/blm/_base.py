@@ -551,7 +551,7 @@ class BaseBLM(
             # ones.
             samples = self._merged(samples.pull_in(self._scales_targets))
             seen = samples.weights_of_inputs
-            self.input_scaler_ = fitted_input_scaler(samples.X, "X", seen)
+            self.input_scaler_ = fitted_input_scaler(samples.X, seen)
             if self._scales_targets:
                 weights = samples.weights
                 self.target_scaler_ = fitted_scaler(samples.targets, "y", weights)

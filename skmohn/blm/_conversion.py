@@ -249,7 +249,7 @@ def round_mlp(
     if model.standardize:
         outputs = np.reshape(answers, (len(X), -1))
         scalers = (
-            fitted_input_scaler(pull_in(X), "X"),
+            fitted_input_scaler(pull_in(X)),
             fitted_scaler(pull_in(outputs), "y") if model._scales_targets else None,
         )
     of_numbers: Any = scalers[0]

@@ -220,7 +220,7 @@ class _BaseEnergyNet(EstimatorMixin, CallbackSupportMixin, BaseEstimator, ABC):
             return
         numbers = self._table(X)[1]
         flags = self.transformer_.coding_.indicators()
-        self.scaler_ = fitted_input_scaler(pull_in(numbers), "X", weights, flags)
+        self.scaler_ = fitted_input_scaler(pull_in(numbers), weights, flags)
         if self.mlp is None:
             self._used = np.flatnonzero(np.any(numbers != numbers[0], axis=0))
 

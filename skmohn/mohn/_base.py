@@ -171,7 +171,7 @@ class BaseMOHN(EstimatorMixin, Nested):
         self, params: Mapping[str, Any], groups: ArrayLike | None = None
     ) -> Mapping[str, Any]:
         """Arguments for ``cv.split``; refused where metadata routing is off."""
-        raise_for_params(params, self, "fit")
+        raise_for_params(params, self)
         if groups is not None:
             params = {**params, "groups": groups}
         if not get_config()["enable_metadata_routing"]:

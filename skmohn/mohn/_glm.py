@@ -26,7 +26,7 @@ from skmohn._core._sklearn import (
 )
 from skmohn._core._tables import read_targets
 from skmohn._core._types import TableLike
-from skmohn._core._validation import read_probabilities, read_vector, to_numpy
+from skmohn._core._validation import read_quantiles, read_vector, to_numpy
 from skmohn.mohn._base import BaseMOHN, Table
 from skmohn.mohn._design.plane_design import Planes
 from skmohn.mohn._effects import NORMAL_INTERVAL, measure, tabulate_rate_ratios
@@ -400,7 +400,7 @@ class MOHNGLMRegressor(
         ValueError
             If a quantile is not between 0 and 1.
         """
-        probabilities = read_probabilities(quantiles, "quantiles")
+        probabilities = read_quantiles(quantiles)
         found = [
             part.ppf(probabilities[:, None]).T
             for _, part in self._predictive(X, exposure)

@@ -37,7 +37,7 @@ from skmohn._core._tables import validate_held_out
 from skmohn._core._types import TableLike, Term
 from skmohn._core._validation import (
     is_pair_given,
-    read_probabilities,
+    read_quantiles,
     read_sets,
     require_fitted,
 )
@@ -722,7 +722,7 @@ class MOHNRegressor(
             Unless `strategy` was "auto", "gp" or "spike_slab".
         """
         model = self._posterior("predict_quantiles")
-        probabilities = read_probabilities(quantiles, "quantiles")
+        probabilities = read_quantiles(quantiles)
         blocks = self._to_blocks(read_table(self, X, keep_dtype=True))
         clip = control_of(self, "gp_options").clip
         parts = [model.quantiles(rows, probabilities, clip) for rows in blocks]

@@ -231,7 +231,7 @@ class MOHNFeatureSelector(
         FitFailedWarning
             If fits failed for some subsets, which are left out.
         """
-        raise_for_params(params, self, "fit", allow=["groups"])
+        raise_for_params(params, self, allow=["groups"])
         X, y = self._read(X, y)
         members = self._read_groups()
         score = self._make_scorer(X, y, params)

@@ -35,7 +35,7 @@ def test_flags_are_minus_one_and_one_less_their_mean():
     rng = np.random.default_rng(0)
     rare, number = (rng.random(200) < 0.03).astype(float), rng.normal(size=200)
     X = np.column_stack([rare, 7.0 - 3.0 * rare, number, np.full(200, 2.0)])
-    scaler = fitted_input_scaler(X, "X")
+    scaler = fitted_input_scaler(X)
     signs = 2.0 * rare - 1.0
     found = scaler.transform(X)
     assert_allclose(found[:, 0], signs - signs.mean())
@@ -43,11 +43,11 @@ def test_flags_are_minus_one_and_one_less_their_mean():
     assert_allclose(found[:, 2:], fitted_scaler(X, "X").transform(X)[:, 2:])
     # Rounding and jitter leave them flags.
     for size in (1e-12, 1e-6):
-        near = fitted_input_scaler(X + size * rng.random(X.shape), "X")
+        near = fitted_input_scaler(X + size * rng.random(X.shape))
         assert_allclose(near.scale_[:2], scaler.scale_[:2], rtol=10.0 * size)
     # Of probabilities none has two values.
     chances = np.column_stack([number, rng.uniform(size=200)])
-    scaler = fitted_input_scaler(chances, "X", flags=[slice(1, 2)])
+    scaler = fitted_input_scaler(chances, flags=[slice(1, 2)])
     assert_allclose(scaler.scale_, [number.std(), np.ptp(chances[:, 1]) / 2])
 
 

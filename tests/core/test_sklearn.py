@@ -323,11 +323,11 @@ def test_html_is_put_above_that_of_scikit_learn():
 
 def test_arguments_of_fit_need_metadata_routing():
     model = MOHNRegressor()
-    raise_for_params({"groups": [1]}, model, "fit", allow=["groups"])
-    raise_for_params({}, model, "fit")
+    raise_for_params({"groups": [1]}, model, allow=["groups"])
+    raise_for_params({}, model)
     for allow in ((), ["groups"]):
         with pytest.raises(ValueError, match=r"enable_metadata_routing=.*sample_color"):
-            raise_for_params({"sample_color": 1}, model, "fit", allow=allow)
+            raise_for_params({"sample_color": 1}, model, allow=allow)
 
 
 # ------------------------------------------------------------------- without callbacks

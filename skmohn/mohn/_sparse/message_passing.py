@@ -57,6 +57,7 @@ class MessagePassingConstants:
     work_per_new_entry: float = tuned(8.0, "cost")
     # Bytes of a candidate beside its column: the set, its index, and its posterior.
     n_bytes_beside: int = tuned(400, "cost")
+    max_iter: int = tuned(150, "cost")
 
 
 _MESSAGES = MessagePassingConstants()
@@ -239,7 +240,6 @@ def pass_messages(
     classes: NDArray[np.intp],
     counts: NDArray[np.intp],
     n_samples: float,
-    max_iter: int = 150,
 ) -> Generator[float, None, tuple[NDArray[np.float64], NDArray[np.float64], float]]:
     """Infer the weights of candidate columns; yields the cost of each iteration."""
     # y is centered. Candidates of a class have one prior; all classes ``0 .. max``
@@ -253,7 +253,7 @@ def pass_messages(
     coef = np.zeros(len(columns))
     residual = y.copy()
     best = (np.inf, coef, np.zeros(len(columns)))
-    for _ in range(max_iter):
+    for _ in range(_MESSAGES.max_iter):
         noise: Any = np.sqrt(residual @ residual / n_samples)
         if not np.isfinite(noise) or noise > 10 * best[0]:
             break
