@@ -84,7 +84,8 @@ class EnergyNetOutlierDetector(EstimatorMixin, OutlierMixin, BaseEstimator):
     ----------
     transformer : EnergyNetTransformer, default=None
         Learns the density; None means ``EnergyNetTransformer(n_components=8, l2=0.1,
-        whiten=True, density="layers", handle_unknown="missing")``.
+        whiten=True, density="layers", handle_unknown="missing")``, with the default
+        `l2` if no column is whitened: relations of categories need larger weights.
     contamination : "auto" or float, default="auto"
         Fraction of the rows of `fit` that `predict` flags, in (0, 0.5]. "auto" sets the
         threshold by `false_alarm_rate` instead.
@@ -354,6 +355,11 @@ class EnergyNetOutlierDetector(EstimatorMixin, OutlierMixin, BaseEstimator):
         """Fit to all rows, then without the least ordinary; mask of the rows left."""
         net: Any = clone(transformer)
         net.fit(X)
+        if self.transformer is None and net.coding_.whitening is None:
+            # A relation of numbers is that of many units with small weights each. One
+            # of categories or flags takes large weights, which the penalty forbids.
+            transformer.set_params(l2="auto")
+            net = clone(transformer).fit(X)
         support = np.ones(len(values), bool)
         rows, n_refits = _as_rows(X), _DETECTOR.n_refits
         for k in range(n_refits if self.trimmed_fraction else 0):

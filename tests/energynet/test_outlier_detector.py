@@ -48,6 +48,30 @@ def with_cluster(n=300, n_odd=30):
     return np.vstack([clean(n), [5.0, -5.0, 5.0] + 0.2 * rng.normal(size=(n_odd, 3))])
 
 
+def flags(rng):
+    """Noisy copies of three bits, but for five rows."""
+    hidden = rng.integers(0, 2, (500, 3))
+    X = np.repeat(hidden, 3, axis=1) ^ (rng.random((500, 9)) < 0.03)
+    X[:5, ::2] = 1 - X[:5, ::2]
+    return X.astype(float)
+
+
+def categories(rng):
+    """The last column follows from the first, but for five rows."""
+    a, c, d = (rng.choice(list(of), 500) for of in ("xyz", "pq", "mno"))
+    X = np.column_stack([a, c, d, a]).astype(object)
+    X[:5, 3] = [{"x": "y", "y": "z", "z": "x"}[of] for of in a[:5]]
+    return X
+
+
+@pytest.mark.parametrize("table", [flags, categories])
+def test_broken_relations_of_few_values_are_anomalies(table):
+    # The penalty for whitened numbers would not let flags and categories be learned.
+    X, is_broken = table(np.random.default_rng(0)), np.arange(500) < 5
+    found = detector().fit(X)
+    assert roc_auc_score(is_broken, -found.score_samples(X)) > 0.9
+
+
 @pytest.fixture(scope="module")
 def fitted():
     return detector().fit(with_cluster())
