@@ -41,7 +41,7 @@ def unpack(words, n_samples):
 # What is for other kernels can not be called from Python.
 @njit
 def popcount(word):
-    return _kernels.popcount(word)
+    return _kernels._popcount(word)
 
 
 @njit

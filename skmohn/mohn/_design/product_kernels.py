@@ -35,7 +35,7 @@ _TINY = 2.0**-149
 
 
 @jit
-def popcount(word):
+def _popcount(word):
     """Count the set bits of one uint64; LLVM recognizes the idiom. O(1)."""
     word = word - ((word >> _ONE) & _M1)
     word = (word & _M2) + ((word >> _TWO) & _M2)
@@ -80,7 +80,7 @@ def packed_gram(left, right, is_same, n_samples, out):
                 for j in range(start, min(stop, i + 1) if is_same else stop):
                     differ = np.uint64(0)
                     for w in range(a.shape[0]):
-                        differ += popcount(a[w] ^ right[j, w])
+                        differ += _popcount(a[w] ^ right[j, w])
                     out[i, j] = n_samples - 2.0 * differ
     if is_same:
         for i in range(n_left):
@@ -217,9 +217,9 @@ def _packed_scores(stem, bits, first, planes, total, n_samples, balanced, out):
         for w in range(work.shape[0]):
             differ = work[w] ^ bits[i, w]
             opposed += (
-                popcount(differ & low[w])
-                + (popcount(differ & middle[w]) << _ONE)
-                + (popcount(differ & high[w]) << _TWO)
+                _popcount(differ & low[w])
+                + (_popcount(differ & middle[w]) << _ONE)
+                + (_popcount(differ & high[w]) << _TWO)
             )
         product = total - 2.0 * opposed
         out[i] = product * product
@@ -228,7 +228,7 @@ def _packed_scores(stem, bits, first, planes, total, n_samples, balanced, out):
     for i in range(first, bits.shape[0]):
         negative = np.uint64(0)
         for w in range(work.shape[0]):
-            negative += popcount(stem[w] ^ bits[i, w])
+            negative += _popcount(stem[w] ^ bits[i, w])
         mean = 1.0 - 2.0 * negative / n_samples
         spread = 1.0 - mean * mean
         out[i] /= 1e-9 if spread < 1e-9 else spread
@@ -400,10 +400,10 @@ def packed_pairs(stems, groups, planes, totals, sums, steps, inverses, counts, s
                 word2, word3 = stems[a, w + 2], stems[a, w + 3]
                 for i in range(64):
                     negative[i] += (
-                        popcount(others[w, i] ^ word0)
-                        + popcount(others[w + 1, i] ^ word1)
-                        + popcount(others[w + 2, i] ^ word2)
-                        + popcount(others[w + 3, i] ^ word3)
+                        _popcount(others[w, i] ^ word0)
+                        + _popcount(others[w + 1, i] ^ word1)
+                        + _popcount(others[w + 2, i] ^ word2)
+                        + _popcount(others[w + 3, i] ^ word3)
                     )
             for r in range(planes.shape[0]):
                 sign, low, high = planes[r, 0], planes[r, 1], planes[r, 2]
@@ -425,16 +425,16 @@ def packed_pairs(stems, groups, planes, totals, sums, steps, inverses, counts, s
                         differ2 = others[w + 2, i] ^ word2
                         differ3 = others[w + 3, i] ^ word3
                         twice = (
-                            popcount(differ0 & high0)
-                            + popcount(differ1 & high1)
-                            + popcount(differ2 & high2)
-                            + popcount(differ3 & high3)
+                            _popcount(differ0 & high0)
+                            + _popcount(differ1 & high1)
+                            + _popcount(differ2 & high2)
+                            + _popcount(differ3 & high3)
                         )
                         opposed[i] += (
-                            popcount(differ0 & low0)
-                            + popcount(differ1 & low1)
-                            + popcount(differ2 & low2)
-                            + popcount(differ3 & low3)
+                            _popcount(differ0 & low0)
+                            + _popcount(differ1 & low1)
+                            + _popcount(differ2 & low2)
+                            + _popcount(differ3 & low3)
                             + (twice << _ONE)
                         )
                 found = scores[r, a, 64 * g : 64 * g + 64]
