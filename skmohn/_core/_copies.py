@@ -23,6 +23,8 @@ class JitterConstants:
     # Mean number of rows with a target, over rows, that counts as few.
     max_copies: int = tuned(16, "benchmarks/ablation.py")
     n_rows_checked: int = tuned(16, "cost")
+    # Of rows that repeat a measurement, among which copies are sought.
+    min_fraction: float = tuned(0.01, "cost")
     max_comparisons: int = tuned(2**26, "cost")
 
 
@@ -81,21 +83,24 @@ def number_copies(
     n_levels: NDArray[np.intp],  # (n_columns,); more values are those of measurements
 ) -> NDArray[np.intp] | None:
     """Number of each row among the distinct ones; None if rows repeat by chance."""
+    n_varying, n_agreeing = 0, []
+    for values, n_repeated in zip(table.T, n_levels, strict=True):
+        is_missing = np.isnan(values)
+        counts = np.unique(values[~is_missing], return_counts=True)[1]
+        n_varying += len(counts) + is_missing.any() > 1
+        # Pairs of rows that agree in a measurement.
+        n_repeating = np.sum(counts[counts > 1])
+        if len(counts) > n_repeated and n_repeating > _JITTER.min_fraction * len(table):
+            n_agreeing.append(np.sum(counts * (counts - 1.0)))
+    # Of a single column, equal values say nothing about others.
+    if not n_agreeing or n_varying < 2:
+        return None
     rows = number_rows(table)
     sizes = np.bincount(rows)
     n_equal = np.sum(sizes * (sizes - 1.0))
-    varies = np.any(table != table[:1], axis=0)
     is_few = len(table) > _JITTER.max_copies * len(sizes)
-    # Of a single column, equal values say nothing about others.
-    if not n_equal or is_few or np.sum(varies) < 2:
-        return None
-    for values, n_repeated in zip(table.T, n_levels, strict=True):
-        counts = np.unique(values[~np.isnan(values)], return_counts=True)[1]
-        # Most rows that agree in one measurement agree in all columns.
-        n_agreeing = np.sum(counts * (counts - 1.0))
-        if len(counts) > n_repeated and 2.0 * n_equal >= n_agreeing > 0.0:
-            return rows
-    return None
+    # Most rows that agree in one of them agree in all columns.
+    return None if is_few or 2.0 * n_equal < min(n_agreeing) else rows
 
 
 def _find_jitter(

@@ -385,7 +385,8 @@ def mean_of_target(model, marginals=None):
         thresholds={},
         kind=np.array([NUMERIC, NUMERIC, TWO_VALUED]),
     )
-    estimator = SimpleNamespace(model_=model, gp_options=GPOptions(), coding_=coding)
+    estimator = MOHNRegressor(gp_options=GPOptions())
+    estimator.model_, estimator.coding_ = model, coding
     variables = [make_input(0, 1 / 3), make_input(1, 1 / 3), make_input(2)]
     return _MeanOfTarget(estimator, variables, marginals)
 
