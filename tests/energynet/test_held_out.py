@@ -378,7 +378,7 @@ def test_copies_are_held_out_together():
     assert not set(copies[held]) & set(copies[kept])
 
 
-@pytest.mark.parametrize("kind", ["measured", "mixed", "bits", "ages", "pairs"])
+@pytest.mark.parametrize("kind", ["measured", "mixed", "bits", "ages", "pairs", "same"])
 def test_rows_that_are_equal_by_chance_are_no_copies(kind):
     rng = np.random.default_rng(0)
     bits, ages = rng.integers(0, 2, (300, 3)), rng.integers(20, 80, (300, 1))
@@ -388,8 +388,10 @@ def test_rows_that_are_equal_by_chance_are_no_copies(kind):
         "bits": bits,
         "ages": ages,
         "pairs": np.c_[ages, bits],
+        # Two columns of eight values, of which one follows from the other.
+        "same": (bits[:100] @ [[1], [2], [4]]) * [1, 2],
     }[kind].astype(float)
-    copies = number_copies(table, np.array([8, 2, 2, 2])[: table.shape[1]])
+    copies = number_copies(table, np.array([8, 8, 2, 2])[: table.shape[1]])
     if kind in ("measured", "mixed"):
         assert_array_equal(copies[::5], copies[4::5])
         assert len(np.unique(copies)) == 60

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LinearRegression
 
 from skmohn import GPOptions, MOHNGLMRegressor, MOHNRegressor
+from skmohn.mohn._sparse.model import SparseModel
 
 
 def make_table(noise, n=120, seed=0):
@@ -80,15 +81,17 @@ def test_exact_models_and_least_squares_extrapolate(parameters):
         assert_allclose(model.predict(far), f)
 
 
-@pytest.mark.parametrize("n_rows", [20, 120])
+@pytest.mark.parametrize("n_rows", [10, 20, 120])
 def test_main_effects_extrapolate_as_ridge_regression_does(n_rows):
     # A trend: beyond the last row the target goes on.
     rng = np.random.default_rng(0)
     t = np.arange(n_rows)
-    X = np.column_stack([t, rng.standard_normal(n_rows)])
+    X = np.column_stack([t, rng.standard_normal((n_rows, 3))])
     y = 0.5 * t + 0.3 * rng.standard_normal(n_rows)
     model = MOHNRegressor(random_state=0).fit(X, y)
-    ahead = n_rows * np.array([[1.0, 0.0], [2.0, 0.0], [4.0, 0.0], [-2.0, 0.0]])
+    # Of ten rows a sparse model, else a spike-and-slab or additive one.
+    assert isinstance(model.model_, SparseModel) == (n_rows == 10)
+    ahead = n_rows * np.outer([1.0, 2.0, 4.0, -2.0], [1.0, 0.0, 0.0, 0.0])
     found = model.predict(ahead)
     assert_allclose(np.diff(found) / np.diff(ahead[:, 0]), 0.5, rtol=0.2)
     assert_allclose(found, model.model_.polynomial.predict(inputs_of(model, ahead)))
