@@ -359,7 +359,8 @@ class EnergyNetOutlierDetector(EstimatorMixin, OutlierMixin, BaseEstimator):
             # A relation of numbers is that of many units with small weights each. One
             # of categories or flags takes large weights, which the penalty forbids.
             transformer.set_params(l2="auto")
-            net = clone(transformer).fit(X)
+            net = clone(transformer)
+            net.fit(X)
         support = np.ones(len(values), bool)
         rows, n_refits = _as_rows(X), _DETECTOR.n_refits
         for k in range(n_refits if self.trimmed_fraction else 0):
